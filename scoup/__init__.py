@@ -1,0 +1,1 @@
+"""Coupled sparse matrix-tensor factorization by sampling and merging."""
