@@ -1,0 +1,62 @@
+# Set-up and the few verbs. Needs Python 3.11 and make; everything else comes from the hashed lock in envs/.
+CORES  ?= 4
+CONFIG ?=
+PORT   ?= 5000
+PYTHON3 := $(shell command -v python3.11 || command -v python3)
+BIN    := .venv/bin
+STAMP  := .venv/.installed-from-lock
+# The first snakemake of a fresh clone would otherwise compile every module in every job.
+export PYTHONDONTWRITEBYTECODE =
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG))
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce quick test lint bench ui scorecard lock clean
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  CORES=8, CONFIG=workflow/configs/quick.yaml and PORT=5001 can be given to any of them."
+
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
+	$(SNAKEMAKE)
+
+# In a folder of its own, so that a quick look never overwrites a long run.
+quick: $(STAMP) ## the same, small (under 2 minutes), into build/quick/results
+	$(BIN)/snakemake --cores $(CORES) --directory build/quick --configfile workflow/configs/quick.yaml
+
+test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## time the kernels and solvers against their rivals
+	$(BIN)/python -m benchmarks
+
+ui: $(STAMP) ## browse the runs in MLflow, on this machine only
+	$(BIN)/python -m scoup.track ui --port $(PORT)
+
+scorecard: $(STAMP) ## copy results/scorecard.json and its figures into the README
+	$(BIN)/python -m scoup.scorecard README.md results
+
+lock: $(STAMP) ## resolve envs/requirements.in anew into the hashed lock
+	.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --quiet envs/requirements.in -o envs/requirements.txt
+
+clean: ## delete the environment (results stay)
+	rm -rf .venv
+
+# uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.
+$(STAMP): envs/requirements.txt envs/uv.txt
+	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+		{ echo "scoup: expected Python 3.11 as python3.11 or python3, got $$($(PYTHON3) --version 2>&1); install it first."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON3) -m venv .venv
+	test -x .venv/uv/bin/uv || $(BIN)/python -m pip install --quiet --require-hashes --target .venv/uv -r envs/uv.txt
+	.venv/uv/bin/uv pip sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode envs/requirements.txt || \
+		$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
+	.venv/uv/bin/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --offline --editable . || \
+		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable .
+	@touch $@
