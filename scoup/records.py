@@ -92,3 +92,264 @@ class Factors:
     def to_csr(self) -> list[sparse.csr_array]:
         """Return the matrices of :attr:`flat` as CSR arrays, which keep only the non-zeros."""
         return [sparse.csr_array(factor) for factor in self.flat]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What the indices of one mode (or of the columns of one matrix) stand for.
+
+    ``name`` says what an index is (``noun``, ``voxel``, ``day``), ``ids`` names each one, and ``columns``
+    add facts about each, such as the category of a noun or the x of a voxel.
+
+    >>> len(Labels("noun", np.array(["bear", "cat"]), {"category": np.array(["animal", "animal"])}))
+    2
+    """
+
+    name: str
+    ids: Array
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for key, column in {"ids": self.ids, **self.columns}.items():
+            if np.ndim(column) != 1 or np.size(column) != np.size(self.ids) or np.asarray(column).dtype.hasobject:
+                got = f"shape {np.shape(column)} of {np.asarray(column).dtype}"
+                raise ScoupError.expected(f"{self.name}.{key}", f"{np.size(self.ids)} plain values", got)
+
+    def __len__(self) -> int:
+        return int(np.size(self.ids))
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One raw file: where it came from, and what it was (``time`` is when it came, empty for simulated files)."""
+
+    name: str
+    address: str
+    sha256: str
+    bytes: int
+    time: str = ""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a data set came from and why; it travels with the data into every number and picture.
+
+    ``source`` is ``download``, ``cache``, ``local`` or ``simulate``; ``reason`` says in a few words why that one.
+
+    >>> Provenance("brainq", "simulate", "no host could be reached", seed=0, size="tiny").mark
+    'simulated'
+    """
+
+    dataset: str
+    source: str
+    reason: str = ""
+    files: tuple[SourceFile, ...] = ()
+    size: str = "full"
+    seed: int | None = None
+    licence: str = ""
+    citation: str = ""
+
+    def __post_init__(self) -> None:
+        if self.source not in ("download", "cache", "local", "simulate"):
+            raise ScoupError.expected("source", "download, cache, local or simulate", repr(self.source))
+        object.__setattr__(self, "files", tuple(f if isinstance(f, SourceFile) else SourceFile(**f) for f in self.files))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the data is a simulated stand-in."""
+        return self.source == "simulate"
+
+    @property
+    def mark(self) -> str:
+        """The word for titles, tags and captions: ``simulated`` or ``real``."""
+        return "simulated" if self.simulated else "real"
+
+
+SOLVERS = ("als", "reference", "cd", "opt")
+INITS = ("parafac", "random")
+MERGES = ("joint", "paper")
+FINISHES = ("none", "refit", "complete")
+
+
+def check_integer(name: str, value: Any, least: int) -> int:
+    """Return ``value`` as a plain int of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ScoupError.expected(name, f"an integer of at least {least}", repr(value))
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
+    """Return ``value`` as a plain float from ``low`` to ``high``."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not low <= value <= high or not np.isfinite(value):
+        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise ScoupError.expected(name, f"a number {bounds}", repr(value))
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        raise ScoupError.expected(name, "one of " + ", ".join(choices), repr(value))
+    return str(value)
+
+
+@dataclass(frozen=True)
+class FitSpec:
+    """How one coupled factorization is fitted.
+
+    >>> FitSpec(rank=0)
+    Traceback (most recent call last):
+    ...
+    scoup.errors.ScoupError: rank: expected an integer of at least 1, got 0.
+    """
+
+    rank: int
+    solver: str = "als"
+    init: str = "parafac"
+    max_iter: int = 200
+    tol: float = 1e-7
+    starts: int = 1
+    compress: str | bool = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rank", check_integer("rank", self.rank, 1))
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("init", self.init, INITS)
+        check_integer("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, 0.0)
+        check_integer("starts", self.starts, 1)
+        if self.compress not in ("auto", True, False):
+            raise ScoupError.expected("compress", "'auto', True or False", repr(self.compress))
+
+
+@dataclass(frozen=True)
+class SampleSpec:
+    """How the indices of a repetition are drawn.
+
+    ``sampling`` is one factor s >= 1 for every mode or one a mode (n = ceil(I / s) indices are
+    kept), ``side_sampling`` the same for the columns of the matrices as ``{mode: s or list}``
+    (default: the factor of the mode a matrix is coupled to), ``shared`` the fraction p common to
+    all repetitions, ``rank`` the F that a sample must be able to tell apart.
+    """
+
+    rank: int
+    sampling: Any = 2.0
+    side_sampling: Any = None
+    shared: float = 0.35
+    repetitions: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("rank", self.rank, 1)
+        check_number("shared", self.shared, 0.0, 1.0)
+        check_integer("repetitions", self.repetitions, 1)
+        for name, value in (("sampling", self.sampling), ("side_sampling", self.side_sampling)):
+            for number in _numbers(value):
+                check_number(name, number, 1.0)
+
+
+def _numbers(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return [number for item in value.values() for number in _numbers(item)]
+    return [n for item in value for n in _numbers(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+@dataclass(frozen=True)
+class MergeSpec:
+    """How the repetitions become one model: ``merge`` joint or paper, ``finish`` none, refit or complete."""
+
+    merge: str = "joint"
+    finish: str = "none"
+
+    def __post_init__(self) -> None:
+        check_choice("merge", self.merge, MERGES)
+        check_choice("finish", self.finish, FINISHES)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The indices of one repetition: sorted arrays, one for each of ``[*modes, *sides]``.
+
+    ``common`` are those shared by every repetition, a subset of ``indices``.
+    """
+
+    repetition: int
+    indices: tuple[Array, ...]
+    common: tuple[Array, ...]
+
+    def __post_init__(self) -> None:
+        for index, common in zip(self.indices, self.common, strict=True):
+            if np.any(np.diff(index) <= 0) or not np.isin(common, index).all():
+                raise ScoupError.expected("sample", "sorted unique indices that contain the common ones", index)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of indices kept of each factor."""
+        return tuple(len(index) for index in self.indices)
+
+    @property
+    def common_rows(self) -> list[Array]:
+        """Positions of the common indices within ``indices``."""
+        return [np.searchsorted(index, common) for index, common in zip(self.indices, self.common, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class FitReport:
+    """What happened in one fit: every loss, how it stopped, where the time went."""
+
+    losses: tuple[float, ...]
+    block_losses: dict[str, float]
+    block_fits: dict[str, float]
+    stop: str
+    solver: str
+    compressed: bool = False
+    starts: tuple[float, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> float:
+        """The objective at the end."""
+        return self.losses[-1]
+
+    @property
+    def iterations(self) -> int:
+        """Number of sweeps (or accepted steps) made."""
+        return len(self.losses)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Factors of one data set or sample, with the report of how they were found."""
+
+    factors: Factors
+    report: FitReport
+
+
+@dataclass(frozen=True, eq=False)
+class MergeReport:
+    """What happened in a merge.
+
+    ``scores`` holds the factor match score of each repetition with the reference repetition,
+    ``rejected`` the repetitions left out, ``coverage`` the share of rows covered in each factor.
+    """
+
+    cost: float
+    block_losses: dict[str, float]
+    block_fits: dict[str, float]
+    scores: tuple[float, ...]
+    rejected: tuple[int, ...]
+    reference: int
+    coverage: tuple[float, ...]
+    output_size: int
+    consistent: bool = True
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """The merged factors and the report of the merge."""
+
+    factors: Factors
+    report: MergeReport

@@ -1,0 +1,144 @@
+"""Working with factor matrices: normalise, match, reconstruct."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from scoup.coupled import CoupledData
+from scoup.errors import ScoupError
+from scoup.records import Factors, nest
+
+Array = NDArray[Any]
+
+
+def column_norms(factor: Array) -> Array:
+    """Euclidean norm of each column, in double precision."""
+    return np.sqrt(np.einsum("if,if->f", factor, factor, dtype=np.float64))
+
+
+def scale_columns(factor: Array, norms: Array) -> Array:
+    """Divide columns by ``norms``; a zero column stays zero and is never divided by zero."""
+    safe = np.where(norms > 0, norms, 1.0)
+    return (factor / safe).astype(factor.dtype, copy=False)
+
+
+def khatri_rao(factors: Sequence[Array]) -> Array:
+    """Column-wise Kronecker product, last factor fastest: (prod I_n, F). For small dense factors only.
+
+    >>> khatri_rao([np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])]).ravel().tolist()
+    [3.0, 5.0, 6.0, 10.0]
+    """
+    product = factors[0]
+    for factor in factors[1:]:
+        product = (product[:, None, :] * factor[None, :, :]).reshape(-1, product.shape[1])
+    return product
+
+
+def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = ()) -> Factors:
+    """Bring raw factors to their canonical form.
+
+    Mode columns get unit norm and their scale goes to ``weights`` (and to the side factors, so that
+    ``modes[m] @ side.T`` is unchanged); components are ordered by weight; the largest entry of
+    each column is positive in all modes but the last, which takes the sign that is left.
+    """
+    modes, sides = list(flat[: data.ndim]), list(flat[data.ndim :])
+    norms = [column_norms(mode) for mode in modes]
+    signs = [_signs(mode) for mode in modes[:-1]]
+    signs.append(np.prod(signs, axis=0))
+    weights = np.prod(norms, axis=0)
+    order = np.argsort(-weights, kind="stable")
+    modes = [scale_columns(mode, norm) * sign for mode, norm, sign in zip(modes, norms, signs, strict=True)]
+    owners = [block.factors[0] for block in data.blocks[1:]]
+    sides = [side * (norms[m] * signs[m]) for side, m in zip(sides, owners, strict=True)]
+    ordered = [np.ascontiguousarray(factor[:, order].astype(data.dtype, copy=False)) for factor in [*modes, *sides]]
+    return Factors(
+        weights[order], tuple(ordered[: data.ndim]), nest(ordered[data.ndim :], data.matrices), tuple(coverage)
+    )
+
+
+def _signs(factor: Array) -> Array:
+    extreme = factor[np.abs(factor).argmax(axis=0), np.arange(factor.shape[1])]
+    return np.where(extreme < 0, -1.0, 1.0)
+
+
+def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
+    """Undo :func:`wrap`: absorb the weights, evenly into all modes (or, if not ``spread``, into the first).
+
+    The tensor becomes ``sum_f a_f o b_f o c_f`` and matrices stay ``modes[m] @ side.T``.
+    """
+    order = len(factors.modes)
+    sign = np.where(factors.weights < 0, -1.0, 1.0)
+    share = np.abs(factors.weights) ** (1.0 / order) if spread else np.abs(factors.weights)
+    scales = [share if spread or mode == 0 else np.ones(factors.rank) for mode in range(order)]
+    scales[0] = scales[0] * sign
+    modes = [mode * scale for mode, scale in zip(factors.modes, scales, strict=True)]
+    sides = []
+    for owner in sorted(factors.sides):
+        group = factors.sides[owner]
+        for side in group if isinstance(group, (list, tuple)) else [group]:
+            sides.append(side / np.where(scales[owner] == 0, 1.0, scales[owner]))
+    dtype = factors.modes[0].dtype
+    return [np.ascontiguousarray(factor.astype(dtype, copy=False)) for factor in [*modes, *sides]]
+
+
+def tensor_of(factors: Factors) -> Array:
+    """Reconstruct the dense tensor ``sum_f weights[f] a_f o b_f o c_f``.
+
+    >>> tensor_of(Factors(np.array([2.0]), (np.ones((1, 1)), np.ones((2, 1)), np.ones((1, 1))))).ravel().tolist()
+    [2.0, 2.0]
+    """
+    first, *rest = factors.modes
+    return ((first * factors.weights) @ khatri_rao(rest).T).reshape([len(mode) for mode in factors.modes])
+
+
+def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
+    """Reconstruct the dense matrix ``modes[mode] @ side.T``."""
+    if mode not in factors.sides:
+        raise ScoupError.expected("mode", f"a coupled mode among {sorted(factors.sides)}", mode)
+    group = factors.sides[mode]
+    side = group[position] if isinstance(group, (list, tuple)) else group
+    return factors.modes[mode] @ side.T
+
+
+def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
+    """Product over factors of abs(cosine) between the columns of two models: (F, G).
+
+    ``C[f, g] = prod_n |<a_nf, b_ng>| / (|a_nf| |b_ng|)``; a zero column matches nothing.
+
+    >>> A = np.eye(3)
+    >>> congruence([A, A], [A[:, ::-1], -A[:, ::-1]]).argmax(axis=1).tolist()
+    [2, 1, 0]
+    """
+    product = np.ones((one[0].shape[1], other[0].shape[1]))
+    for left, right in zip(one, other, strict=True):
+        left, right = left.astype(np.float64, copy=False), right.astype(np.float64, copy=False)
+        cosine = scale_columns(left, column_norms(left)).T @ scale_columns(right, column_norms(right))
+        product *= np.minimum(np.abs(cosine), 1.0)
+    return product
+
+
+def match(similarity: Array) -> tuple[Array, Array]:
+    """Return the best assignment of columns to rows of ``similarity`` and the similarity of each pair.
+
+    ``columns[f]`` is the column given to row f; Hungarian algorithm, one permutation for everything.
+    """
+    rows, columns = linear_sum_assignment(-similarity)
+    return columns, similarity[rows, columns]
+
+
+def factor_match_score(one: Sequence[Array], other: Sequence[Array]) -> float:
+    """Mean congruence of two models after the best matching, from 0 (unrelated) to 1 (the same).
+
+    ``FMS = max over permutations of 1/F sum_f prod_n |cos(a_nf, b_n,perm(f))|``
+
+    >>> A = np.eye(3)
+    >>> factor_match_score([A, A], [A[:, ::-1], A[:, ::-1]])
+    1.0
+    """
+    similarity = congruence(one, other)
+    return float(match(similarity)[1].sum() / max(similarity.shape))
