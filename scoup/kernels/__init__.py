@@ -1,0 +1,24 @@
+"""Compiled passes over dense and sparse data; everything above them is a few small matrices.
+
+Results do not depend on the number of threads (``numba.set_num_threads``), and every function may
+be called from several Python threads at once.
+"""
+
+from scoup.kernels.dense import contract, densities, long_gram, spread
+from scoup.kernels.fibres import Fibres, arrange
+from scoup.kernels.rows import solve_rows
+from scoup.kernels.sparse import model_at, mttkrp, row_grams, sparse_densities
+
+__all__ = [
+    "Fibres",
+    "arrange",
+    "contract",
+    "densities",
+    "long_gram",
+    "model_at",
+    "mttkrp",
+    "row_grams",
+    "solve_rows",
+    "sparse_densities",
+    "spread",
+]

@@ -1,0 +1,173 @@
+"""Arrange the cells of a sparse tensor so that each mode's products write every row once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# A mode this short keeps its factor in the second-level cache, and its output too, once for each chunk.
+SHORT = 8192
+CHUNKS = 64
+CHUNK_CELLS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Cells sorted by ``root``, then by the ``middle`` modes; what is left of a cell is its ``leaf``.
+
+    Row i of the root owns fibres ``rows[i]:rows[i + 1]``; fibre t has indices ``middles[:, t]`` in the
+    middle modes and owns cells ``starts[t]:starts[t + 1]``. A matrix has no middle: a row is one fibre,
+    ``starts`` is ``rows``. ``bounds`` cuts the rows into chunks of about equal work.
+    """
+
+    modes: tuple[int, ...]
+    rows: Array
+    middles: Array
+    starts: Array
+    leaves: Array
+    values: Array
+    bounds: Array
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks, a function of the data alone."""
+        return self.bounds.size - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Fibres:
+    """Sparse cells in as many orders as the products asked for so far need."""
+
+    coords: Array
+    values: Array
+    shape: tuple[int, ...]
+    orders: dict[int, Order] = field(default_factory=dict, repr=False)
+    lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def leaf(self) -> int:
+        """The shortest mode (the last of equals), which is read innermost."""
+        return max(range(len(self.shape)), key=lambda mode: (-self.shape[mode], mode))
+
+    def order(self, root: int) -> Order:
+        """Return the order rooted at mode ``root``, made on first use."""
+        with self.lock:
+            if root not in self.orders:
+                self.orders[root] = _arrange(self, root)
+            return self.orders[root]
+
+    def host(self, mode: int) -> Order:
+        """Return the order that serves products for ``mode``: its own, or another's whose leaf it is."""
+        leaf = self.leaf
+        if mode != leaf or len(self.shape) == 2 or self.shape[leaf] > SHORT:
+            return self.order(mode)
+        return self.order(0 if leaf else 1)
+
+
+def arrange(coords: Array, values: Array, shape: Sequence[int]) -> Fibres:
+    """Prepare sparse cells for the kernels: ``coords`` (N, nnz) int32, sorted row-major and unique.
+
+    >>> fibres = arrange(np.array([[0, 1], [1, 0], [2, 2]], np.int32), np.array([1.0, 2.0]), (2, 2, 3))
+    >>> fibres.order(0).leaves.tolist()
+    [1, 0]
+    """
+    return Fibres(frozen(coords, np.int32), frozen(values), tuple(int(size) for size in shape))
+
+
+def frozen(array: Any, dtype: Any = None) -> Array:
+    """Return a C-contiguous read-only view, so that each kernel is compiled for one kind of input."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _arrange(fibres: Fibres, root: int) -> Order:
+    coords, shape = fibres.coords, fibres.shape
+    leaf = max((mode for mode in range(len(shape)) if mode != root), key=lambda mode: (-shape[mode], mode))
+    middle = [mode for mode in range(len(shape)) if mode not in (root, leaf)]
+    modes = (root, *middle, leaf)
+    place = _sorted_by(coords, shape, modes)
+    taken = [coords[mode] if place is None else coords[mode][place] for mode in modes]
+    values = fibres.values if place is None else fibres.values[place]
+    if middle:
+        starts = _fibre_starts(tuple(frozen(index) for index in taken[:-1]))
+        middles = np.stack([index[starts[:-1]] for index in taken[1:-1]])
+        rows = _pointers(frozen(taken[0][starts[:-1]]), shape[root])
+    else:
+        rows = starts = _pointers(frozen(taken[0]), shape[root])
+        middles = np.empty((0, 0), np.int32)
+    cells = starts[rows] if middle else rows
+    arrays = (rows, middles, starts, taken[-1], values, _bounds(cells))
+    return Order(modes, *(frozen(array) for array in arrays))
+
+
+def _sorted_by(coords: Array, shape: Sequence[int], modes: Sequence[int]) -> Array | None:
+    """Return the permutation that sorts row-major cells by ``modes``, or None when it is the identity."""
+    # A stable sort by the first few modes leaves the others in the order they had, which is ascending.
+    passes = next(k for k in range(len(modes)) if list(modes[k:]) == sorted(modes[k:]))
+    if not passes:
+        return None
+    place = np.arange(coords.shape[1], dtype=np.int32)
+    for mode in reversed(modes[:passes]):
+        place = _counting_sort(frozen(coords[mode]), frozen(place), shape[mode])
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _counting_sort(index, place, size):
+    """Sort ``place`` stably by ``index[place]``, whose entries are below ``size``."""
+    ends = np.zeros(size + 1, np.int32)
+    for t in range(index.size):
+        ends[index[t] + 1] += 1
+    for i in range(size):
+        ends[i + 1] += ends[i]
+    out = np.empty(index.size, np.int32)
+    for t in range(place.size):
+        i = index[place[t]]
+        out[ends[i]] = place[t]
+        ends[i] += 1
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _fibre_starts(keys):
+    """Where any of ``keys``, N - 1 arrays (nnz,), differs from the cell before, and the end."""
+    nnz = keys[0].size
+    starts = np.empty(nnz + 1, np.int32)
+    count = 0
+    for t in range(nnz):
+        new = t == 0
+        for key in keys:
+            new = new or key[t] != key[t - 1]
+        if new:
+            starts[count] = t
+            count += 1
+    starts[count] = nnz
+    return starts[: count + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def _pointers(index, size):
+    """Row pointers of a sorted index."""
+    rows = np.zeros(size + 1, np.int32)
+    for t in range(index.size):
+        rows[index[t] + 1] += 1
+    for i in range(size):
+        rows[i + 1] += rows[i]
+    return rows
+
+
+def _bounds(cells: Array) -> Array:
+    """Cut rows, whose cells end at ``cells[1:]``, into chunks of about equal numbers of cells."""
+    nnz, size = int(cells[-1]), cells.size - 1
+    chunks = max(1, min(CHUNKS, size, nnz // CHUNK_CELLS))
+    cuts = np.searchsorted(cells, np.arange(1, chunks) * (nnz / chunks))
+    return np.concatenate([[0], np.minimum(cuts, size), [size]]).astype(np.int32)

@@ -1,0 +1,238 @@
+"""Kernels against plain numpy, and the same bytes from any number of threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scoup import kernels
+from scoup.seeds import generator
+
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+shapes = st.lists(st.integers(1, 7), min_size=2, max_size=5).map(tuple)
+ranks = st.integers(1, 19)
+seeds = st.integers(0, 2**31)
+
+
+def problem(shape, rank, seed, density=0.3, dtype=np.float64):
+    """A random sparse tensor as (dense, coords, values) and its factors."""
+    rng = generator(seed, "kernels")
+    dense = np.where(rng.random(shape) < density, rng.standard_normal(shape), 0).astype(dtype)
+    coords = np.array(np.nonzero(dense), dtype=np.int32)
+    factors = [rng.standard_normal((size, rank)).astype(dtype) for size in shape]
+    return dense, coords, dense[tuple(coords)], factors
+
+
+def large(shape, nnz, rank, dtype=np.float64):
+    """A sparse tensor large enough to be cut into chunks, with a few heavy rows."""
+    rng = generator(0, "large")
+    coords = np.vstack([np.floor(size * rng.random(nnz) ** 3) for size in shape]).astype(np.int64)
+    flat = np.unique(np.ravel_multi_index(tuple(coords), shape))
+    coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
+    factors = [rng.standard_normal((size, rank)).astype(dtype) for size in shape]
+    return coords, rng.standard_normal(flat.size).astype(dtype), factors
+
+
+def letters(order):
+    return "abcdefgh"[:order]
+
+
+def plain_mttkrp(dense, factors, mode):
+    names = letters(dense.ndim)
+    rest = [n for n in range(dense.ndim) if n != mode]
+    terms = ",".join([names, *(names[n] + "z" for n in rest)])
+    return np.einsum(f"{terms}->{names[mode]}z", dense, *(factors[n] for n in rest))
+
+
+def plain_model(weights, factors):
+    names = letters(len(factors))
+    return np.einsum(",".join(["z", *(name + "z" for name in names)]) + "->" + names, weights, *factors)
+
+
+def with_threads(count, call):
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        return call()
+    finally:
+        numba.set_num_threads(before)
+
+
+def same_bytes(call):
+    one, two = with_threads(1, call), with_threads(min(2, numba.config.NUMBA_NUM_THREADS), call)
+    return one.tobytes() == two.tobytes()
+
+
+@SETTINGS
+@given(shapes, ranks, seeds, st.sampled_from([0.0, 0.05, 0.4, 1.0]))
+def test_mttkrp_is_the_sum_over_cells(shape, rank, seed, density):
+    dense, coords, values, factors = problem(shape, rank, seed, density)
+    fibres = kernels.arrange(coords, values, shape)
+    for mode in range(len(shape)):
+        np.testing.assert_allclose(
+            kernels.mttkrp(fibres, factors, mode), plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10
+        )
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+def test_a_matrix_is_multiplied_both_ways(mode):
+    dense, coords, values, factors = problem((9, 13), 6, 1)
+    product = (dense if mode == 0 else dense.T) @ factors[1 - mode]
+    got = kernels.mttkrp(kernels.arrange(coords, values, dense.shape), factors, mode)
+    np.testing.assert_allclose(got, product, rtol=1e-12, atol=1e-12)
+
+
+@SETTINGS
+@given(shapes, ranks, seeds)
+def test_row_grams_are_sums_of_outer_products(shape, rank, seed):
+    dense, coords, values, factors = problem(shape, rank, seed)
+    fibres = kernels.arrange(coords, values, shape)
+    for mode in range(len(shape)):
+        rows = [factors[n][coords[n]] for n in range(len(shape)) if n != mode]
+        v = np.prod(rows, axis=0)
+        grams = np.zeros((shape[mode], rank, rank))
+        np.add.at(grams, coords[mode], v[:, :, None] * v[:, None, :])
+        np.testing.assert_allclose(kernels.row_grams(fibres, factors, mode), grams, rtol=1e-9, atol=1e-9)
+
+
+@SETTINGS
+@given(shapes, ranks, seeds)
+def test_model_at_cells_is_the_dense_model(shape, rank, seed):
+    _, coords, _, factors = problem(shape, rank, seed)
+    weights = generator(seed, "weights").standard_normal(rank)
+    model = plain_model(weights, factors)
+    np.testing.assert_allclose(kernels.model_at(coords, weights, factors), model[tuple(coords)], rtol=1e-9, atol=1e-9)
+
+
+@SETTINGS
+@given(shapes, seeds)
+def test_densities_are_marginal_sums(shape, seed):
+    dense, coords, values, _ = problem(shape, 1, seed)
+    for got in (kernels.densities(dense), kernels.sparse_densities(coords, values, shape)):
+        assert len(got) == len(shape)
+        for mode, vector in enumerate(got):
+            rest = tuple(n for n in range(len(shape)) if n != mode)
+            np.testing.assert_allclose(vector, np.abs(dense).sum(axis=rest), rtol=1e-12, atol=1e-12)
+
+
+@SETTINGS
+@given(st.integers(1, 9), st.integers(1, 40), st.integers(1, 9), ranks, seeds)
+def test_dense_passes_are_einsums(pre, n, post, rank, seed):
+    rng = generator(seed, "dense")
+    tensor, factor = rng.standard_normal((pre, n, post)), rng.standard_normal((n, rank))
+    kernel = rng.standard_normal((pre, post, rank))
+    near = {"rtol": 1e-10, "atol": 1e-10}
+    np.testing.assert_allclose(kernels.contract(tensor, factor), np.einsum("pjq,jf->pqf", tensor, factor), **near)
+    np.testing.assert_allclose(kernels.spread(tensor, kernel), np.einsum("pjq,pqf->jf", tensor, kernel), **near)
+    gram = np.einsum("pjq,rjs->pqrs", tensor, tensor).reshape(pre * post, -1)
+    np.testing.assert_allclose(kernels.long_gram(tensor), gram, **near)
+
+
+@pytest.mark.parametrize("shape", [(6, 3000, 7), (1, 2500, 3), (9, 2500, 1), (70, 80, 90)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_dense_passes_over_many_blocks(shape, dtype):
+    rng = generator(3, "blocks")
+    tensor, factor = rng.standard_normal(shape).astype(dtype), rng.standard_normal((shape[1], 5)).astype(dtype)
+    kernel = rng.standard_normal((shape[0], shape[2], 5)).astype(dtype)
+    near = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 2e-3, "atol": 2e-3}
+    wide = tensor.astype(np.float64)
+    contracted, spread = kernels.contract(tensor, factor), kernels.spread(tensor, kernel)
+    assert contracted.dtype == spread.dtype == dtype
+    np.testing.assert_allclose(contracted, np.tensordot(wide, factor, (1, 0)), **near)
+    np.testing.assert_allclose(spread, np.tensordot(wide, kernel, ((0, 2), (0, 1))), **near)
+    flat = wide.transpose(0, 2, 1).reshape(-1, shape[1])
+    np.testing.assert_allclose(kernels.long_gram(tensor), flat @ flat.T, rtol=1e-10, atol=1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 30), ranks, seeds)
+def test_solve_rows_gives_the_solution_of_least_norm(count, rank, seed):
+    rng = generator(seed, "systems")
+    heights = rng.integers(0, 2 * rank + 2, count)
+    grams, rhs = np.zeros((count, rank, rank)), np.zeros((count, rank))
+    for i, height in enumerate(heights):
+        v = rng.standard_normal((height, rank))
+        grams[i], rhs[i] = v.T @ v, v.T @ rng.standard_normal(height)
+    got = kernels.solve_rows(grams, rhs)
+    assert not got[heights == 0].any()
+    for gram, right, row in zip(grams, rhs, got, strict=True):
+        np.testing.assert_allclose(gram @ row, right, atol=1e-6 * max(1, np.abs(right).max()))
+        # Of least norm: nothing of it lies where the Gram matrix is blind.
+        kept = np.linalg.matrix_rank(gram, tol=1e-10 * max(np.trace(gram), 1e-300), hermitian=True)
+        blind = np.linalg.eigh(gram)[1][:, : rank - kept]
+        assert np.abs(blind.T @ row).max(initial=0) <= 1e-6 * max(1, np.abs(row).max())
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (300, 200, 12), (40, 300, 200), (60, 50, 9, 30)])
+def test_float32_is_near_float64(shape):
+    coords, values, factors = large(shape, 30_000, 7)
+    single = [factor.astype(np.float32) for factor in factors]
+    fibres = kernels.arrange(coords, values, shape)
+    fibres32 = kernels.arrange(coords, values.astype(np.float32), shape)
+    for mode in range(len(shape)):
+        for kernel in (kernels.mttkrp, kernels.row_grams):
+            wide, narrow = kernel(fibres, factors, mode), kernel(fibres32, single, mode)
+            assert narrow.dtype == np.float32
+            np.testing.assert_allclose(narrow, wide, atol=1e-4 * np.abs(wide).max())
+    wide, narrow = (kernels.model_at(coords, f[0][0], f) for f in (factors, single))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, wide, atol=1e-5 * np.abs(wide).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "shape", [(3000, 2000), (3000, 2000, 40), (30, 3000, 2000), (9000, 9100, 9200), (60, 50, 9, 300)]
+)
+def test_bytes_do_not_depend_on_threads(shape, dtype):
+    coords, values, factors = large(shape, 60_000, 9, dtype)
+    fibres = kernels.arrange(coords, values, shape)
+    for mode in range(len(shape)):
+        assert same_bytes(lambda mode=mode: kernels.mttkrp(fibres, factors, mode))
+        assert same_bytes(lambda mode=mode: kernels.row_grams(fibres, factors, mode))
+    assert same_bytes(lambda: kernels.model_at(coords, factors[0][0], factors))
+    grams = kernels.row_grams(fibres, factors, 0)
+    assert same_bytes(lambda: kernels.solve_rows(grams, factors[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_dense_bytes_do_not_depend_on_threads(dtype):
+    rng = generator(5, "bytes")
+    tensor = rng.standard_normal((20, 2500, 9)).astype(dtype)
+    factor, kernel = rng.standard_normal((2500, 5)).astype(dtype), rng.standard_normal((20, 9, 5)).astype(dtype)
+    assert same_bytes(lambda: np.concatenate(kernels.densities(tensor)))
+    assert same_bytes(lambda: kernels.contract(tensor, factor))
+    assert same_bytes(lambda: kernels.spread(tensor, kernel))
+    assert same_bytes(lambda: kernels.long_gram(tensor))
+
+
+def test_kernels_may_be_called_from_many_threads():
+    shape = (3000, 2000, 40)
+    coords, values, factors = large(shape, 60_000, 9)
+    alone = kernels.mttkrp(kernels.arrange(coords, values, shape), factors, 0).tobytes()
+    fibres = kernels.arrange(coords, values, shape)
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda _: kernels.mttkrp(fibres, factors, 0).tobytes(), range(24)))
+    assert set(results) == {alone}
+
+
+def test_empty_rows_are_zero():
+    coords, values = np.array([[1], [0], [2]], np.int32), np.array([2.0])
+    fibres = kernels.arrange(coords, values, (3, 2, 4))
+    factors = [np.ones((size, 3)) for size in (3, 2, 4)]
+    for mode, row in enumerate((1, 0, 2)):
+        product = kernels.mttkrp(fibres, factors, mode)
+        assert np.flatnonzero(product.any(axis=1)).tolist() == [row]
+        assert product[row].tolist() == [2.0] * 3
+
+
+def test_arrangement_of_sorted_cells_copies_nothing_for_the_first_mode():
+    coords, values, _ = large((300, 200, 12), 30_000, 1)
+    order = kernels.arrange(coords, values, (300, 200, 12)).order(0)
+    assert np.shares_memory(order.values, values)
+    assert np.shares_memory(order.leaves, coords)
+    assert prod(order.middles.shape) == order.starts.size - 1
