@@ -1,0 +1,86 @@
+"""Hold out cells of the tensor: the missing-value variants of a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.coupled import Block, CoupledData, HeldOut, Observed
+from scoup.records import check_number
+from scoup.seeds import generator
+from scoup.tensor import SparseTensor
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class HoldOut:
+    """Data with cells hidden, and the truth about them: coords (N, n) and values (n,)."""
+
+    data: CoupledData
+    coords: Array
+    truth: Array
+
+
+def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
+    """Hide a random ``fraction`` of the tensor's observed cells; matrices stay whole.
+
+    In a dense tensor every observed cell is as likely as any other. In a sparse one the non-zeros
+    are hidden with that probability together with as many zeros, since hiding nearly only zeros
+    would ask nothing of a model.
+
+    >>> data = CoupledData(np.arange(1.0, 9.0).reshape(2, 2, 2))
+    >>> hidden = hold_out(data, 0.5, seed=0)
+    >>> hidden.data.blocks[0].observed, sorted(set(hidden.truth) - set(np.arange(1.0, 9.0)))
+    (4, [])
+    """
+    check_number("fraction", fraction, 0.0, 0.99)
+    tensor = data.blocks[0]
+    rng = generator(seed, "holdout", f"{fraction:.6f}")
+    pick = _pick_sparse if tensor.is_sparse else _pick_dense
+    mask, coords, truth = pick(tensor, fraction, rng)
+    blocks = [Block("tensor", tensor.values, mask, tensor.factors), *data.blocks[1:]]
+    return HoldOut(CoupledData.from_blocks(blocks, data.matrices, data.block_weights), coords, truth)
+
+
+def _pick_dense(tensor: Block, fraction: float, rng: np.random.Generator) -> tuple[Any, Array, Array]:
+    assert isinstance(tensor.values, np.ndarray)
+    known = np.flatnonzero(tensor.mask) if tensor.mask is not None else np.arange(tensor.values.size)
+    hidden = np.sort(rng.choice(known, size=round(fraction * known.size), replace=False, shuffle=False))
+    mask = np.zeros(tensor.values.size, dtype=bool)
+    mask[known] = True
+    mask[hidden] = False
+    coords = np.array(np.unravel_index(hidden, tensor.shape))
+    return mask.reshape(tensor.shape), coords, tensor.values.reshape(-1)[hidden]
+
+
+def _pick_sparse(tensor: Block, fraction: float, rng: np.random.Generator) -> tuple[Any, Array, Array]:
+    assert isinstance(tensor.values, SparseTensor)
+    values = tensor.values
+    if isinstance(tensor.mask, Observed):
+        listed = tensor.mask.cells.coords
+        hidden = rng.random(listed.shape[1]) < fraction
+        rest = SparseTensor(listed[:, ~hidden], np.ones(int((~hidden).sum())), tensor.shape)
+        return Observed(rest), listed[:, hidden], values.at(listed[:, hidden])
+    chosen = values.coords[:, rng.random(values.nnz) < fraction]
+    zeros = _random_zeros(values, chosen.shape[1], rng)
+    coords = np.concatenate([chosen, zeros], axis=1)
+    cells = SparseTensor(coords, np.ones(coords.shape[1]), tensor.shape)
+    truth = values.at(cells.coords)
+    if isinstance(tensor.mask, HeldOut):
+        fresh = ~tensor.mask.cells.contains(cells.coords)
+        both = np.concatenate([tensor.mask.cells.coords, cells.coords[:, fresh]], axis=1)
+        union = SparseTensor(both, np.ones(both.shape[1]), tensor.shape)
+        return HeldOut(union), cells.coords[:, fresh], truth[fresh]
+    return HeldOut(cells), cells.coords, truth
+
+
+def _random_zeros(values: SparseTensor, count: int, rng: np.random.Generator) -> Array:
+    """Draw about ``count`` distinct cells that hold no non-zero."""
+    flat = np.unique(rng.integers(prod(values.shape), size=count))
+    coords = np.array(np.unravel_index(flat, values.shape))
+    return coords[:, ~values.contains(coords)]

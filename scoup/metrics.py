@@ -1,0 +1,172 @@
+"""Measures of a factorization. None makes a sparse tensor dense or forms its Khatri-Rao product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup import kernels
+from scoup.coupled import Block, CoupledData
+from scoup.errors import ScoupError
+from scoup.factors import column_norms, scale_columns, unwrap
+from scoup.records import Factors
+from scoup.tensor import SparseTensor
+from scoup.terms import block_losses, terms_of
+
+Array = NDArray[Any]
+
+
+def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
+    """Squared error ``|W * (X - model)|^2`` of each block, unweighted.
+
+    >>> zero = Factors(np.zeros(1), tuple(np.zeros((n, 1)) for n in (2, 2, 2)))
+    >>> losses(CoupledData(np.ones((2, 2, 2))), zero)
+    {'tensor': 8.0}
+    """
+    values = block_losses(terms_of(data), unwrap(factors))
+    return {block.name: value for block, value in zip(data.blocks, values, strict=True)}
+
+
+def cost(data: CoupledData, factors: Factors) -> float:
+    """The objective ``sum_b w_b |W_b * (X_b - model)|^2``.
+
+    >>> zero = Factors(np.zeros(1), tuple(np.zeros((n, 1)) for n in (2, 2, 2)))
+    >>> cost(CoupledData(np.ones((2, 2, 2))), zero)
+    8.0
+    """
+    return weigh(data, losses(data, factors))
+
+
+def weigh(data: CoupledData, parts: dict[str, float]) -> float:
+    """Add up block losses under the data's block weights."""
+    return float(sum(w * parts[block.name] for w, block in zip(data.block_weights, data.blocks, strict=True)))
+
+
+def zero_cost(data: CoupledData) -> float:
+    """The objective of the model that is zero everywhere: ``sum_b w_b |W_b * X_b|^2``."""
+    return weigh(data, {block.name: block.norm2 for block in data.blocks})
+
+
+def relative_cost(mine: float, reference: float, zero: float) -> float:
+    """``mine / reference``, with both lifted by the rounding that a cost of this size carries.
+
+    A perfect fit has a cost of rounding error alone, and 1e-20 over 1e-22 says nothing: costs
+    below 1e-10 of the zero model's count as that much.
+
+    >>> relative_cost(3.0, 2.0, 10.0), relative_cost(1e-20, 1e-22, 1.0)
+    (1.5, 1.0)
+    """
+    floor = 1e-10 * zero
+    return float(max(mine, floor) / max(reference, floor))
+
+
+def explained_share(mine: float, reference: float, zero: float) -> float:
+    """``(zero - mine) / (zero - reference)``: 1 as good as the reference, 0 as good as nothing.
+
+    >>> explained_share(4.0, 2.0, 10.0)
+    0.75
+    """
+    if zero <= reference:
+        raise ScoupError.expected("reference", f"a cost below that of the zero model, {zero:g}", f"{reference:g}")
+    return float((zero - mine) / (zero - reference))
+
+
+def block_fits(data: CoupledData, factors: Factors) -> dict[str, float]:
+    """``1 - |W * (X - model)|^2 / |W * X|^2`` of each block: 1 is perfect, 0 no better than zero."""
+    parts = losses(data, factors)
+    return {block.name: 1.0 - parts[block.name] / (block.norm2 or 1.0) for block in data.blocks}
+
+
+def output_size(factors: Factors) -> int:
+    """Number of non-zeros in all factor matrices.
+
+    >>> output_size(Factors(np.ones(1), (np.eye(2, 1), np.ones((2, 1)), np.ones((2, 1)))))
+    5
+    """
+    return int(sum(np.count_nonzero(factor) for factor in factors.flat))
+
+
+def model_inner(one: Factors, other: Factors) -> float:
+    """Inner product of two reconstructed tensors, from F x F matrices: ``l' (A'P * B'Q * C'R) m``."""
+    product = np.outer(one.weights, other.weights).astype(np.float64)
+    for left, right in zip(one.modes, other.modes, strict=True):
+        product *= left.astype(np.float64, copy=False).T @ right
+    return float(product.sum())
+
+
+def snr(missing: Factors, whole: Factors) -> float:
+    """The paper's signal-to-noise ratio ``|X_m|^2 / |X_m - X_0|^2`` of two reconstructions.
+
+    ``missing`` was fitted with cells missing, ``whole`` with none. Identical models give infinity.
+    """
+    signal = model_inner(missing, missing)
+    noise = signal - 2.0 * model_inner(missing, whole) + model_inner(whole, whole)
+    # The difference of two models that agree is pure rounding of numbers of size `signal`.
+    return float("inf") if noise <= 1e-14 * signal else signal / noise
+
+
+def held_out_error(truth: Array, coords: Array, factors: Factors) -> float:
+    """Relative squared error ``|x - model|^2 / |x|^2`` on hidden cells ``coords`` (N, n) whose values are ``truth``."""
+    error = np.asarray(truth, dtype=np.float64) - kernels.model_at(coords, factors.weights, factors.modes)
+    return float(error @ error / max(float(np.dot(truth, truth)), np.finfo(float).tiny))
+
+
+def degeneracy(factors: Factors) -> float:
+    """Smallest triple cosine between two components, ``min_{f != g} prod_n cos(a_nf, a_ng)``.
+
+    Near -1 two components cancel each other: the model is degenerate. 1.0 for a single component.
+
+    >>> A = np.array([[1.0, 1.0]])
+    >>> degeneracy(Factors(np.ones(2), (A, A, A * [1, -1])))
+    -1.0
+    """
+    if factors.rank == 1:
+        return 1.0
+    product = np.outer(np.sign(factors.weights), np.sign(factors.weights)).astype(np.float64)
+    for mode in factors.modes:
+        unit = scale_columns(mode.astype(np.float64), column_norms(mode))
+        product *= unit.T @ unit
+    return float(product[~np.eye(factors.rank, dtype=bool)].min())
+
+
+def core_consistency(data: CoupledData, factors: Factors) -> float:
+    """How close the best core for these factors is to the superdiagonal one, in percent (100 is ideal).
+
+    ``100 (1 - |G - I|^2 / F)`` with ``G = X x_1 A^+ x_2 B^+ x_3 C^+`` and weights absorbed evenly.
+    """
+    if data.blocks[0].mask is not None:
+        raise ScoupError.expected("data", "a tensor with no missing cells for core consistency", "a masked one")
+    modes = unwrap(factors)[: data.ndim]
+    inverses = [np.linalg.pinv(mode.astype(np.float64)).T for mode in modes]
+    core = core_of(data.blocks[0], inverses)
+    ideal = np.zeros_like(core)
+    ideal[tuple(np.arange(factors.rank) for _ in modes)] = 1.0
+    return float(100.0 * (1.0 - np.sum((core - ideal) ** 2) / factors.rank))
+
+
+def core_of(block: Block, inverses: Sequence[Array], step: int = 1 << 16) -> Array:
+    """``X x_1 P_1' x_2 P_2' ...`` for (I_n, F) matrices P: an array of F^N numbers."""
+    rank = inverses[0].shape[1]
+    if not isinstance(block.values, SparseTensor):
+        core = block.values
+        for matrix in inverses:
+            core = np.tensordot(core, matrix, axes=(0, 0))
+        return core
+    flat = np.zeros((rank, rank ** (len(inverses) - 1)))
+    for start in range(0, block.values.nnz, step):
+        coords, values = block.values.coords[:, start : start + step], block.values.values[start : start + step]
+        rows = [matrix[index] for matrix, index in zip(inverses, coords, strict=True)]
+        flat += (rows[0] * values[:, None]).T @ _row_products(rows[1:])
+    return flat.reshape((rank,) * len(inverses))
+
+
+def _row_products(rows: Sequence[Array]) -> Array:
+    """Kronecker product of matching rows: (n, F^(number of arrays))."""
+    product = rows[0]
+    for array in rows[1:]:
+        product = (product[:, :, None] * array[:, None, :]).reshape(len(product), -1)
+    return product
+

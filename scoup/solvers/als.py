@@ -1,0 +1,94 @@
+"""Alternating least squares by the lemma: an F x F solve and an MTTKRP for each factor.
+
+    [A (.) B; M]^+ = (A'A * B'B + M'M)^+ [(A (.) B)', M']
+
+Missing cells are left out exactly: each row then has its own F x F system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.solvers.linear import solve_normal
+from scoup.terms import Term, grams_of
+
+Array = NDArray[Any]
+Update = Callable[[Array, Array, Array], Array]
+
+
+def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
+    """The ALS update: the exact minimiser over all rows of one factor."""
+    del factor
+    return solve_normal(gram, rhs)
+
+
+def sweep(
+    terms: Sequence[Term],
+    flat: Sequence[Array],
+    grams: Sequence[Array],
+    positions: Sequence[int] | None = None,
+    update: Update = least_squares,
+) -> tuple[list[Array], list[Array], list[float]]:
+    """Update each factor once, modes first, then sides; return factors, Grams and the loss of each term.
+
+    The cost ``sum_b w_b loss_b`` never rises, since every update minimises it over one factor.
+    """
+    flat, grams, losses = list(flat), list(grams), [0.0] * len(terms)
+    for position in range(len(flat)) if positions is None else positions:
+        parts = [
+            (number, term, term.rhs(flat, position), term.gram(flat, grams, position))
+            for number, term in enumerate(terms)
+            if position in term.factors
+        ]
+        # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
+        live = [part for part in parts if part[1].weight > 0] or parts
+        weights = [part[1].weight or 1.0 for part in live]
+        rhs = _sum([weight * part[2] for weight, part in zip(weights, live, strict=True)])
+        gram = _sum([weight * part[3] for weight, part in zip(weights, live, strict=True)])
+        flat[position] = update(gram, rhs, flat[position])
+        grams[position] = flat[position].T @ flat[position]
+        for number, term, own_rhs, own_gram in parts:
+            losses[number] = term.loss(own_rhs, own_gram, flat[position], grams[position])
+    return flat, grams, losses
+
+
+def _sum(arrays: Sequence[Array]) -> Array:
+    """Add arrays, a shared (F, F) Gram broadcast over row-wise ones."""
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = total + array
+    return total
+
+
+def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
+    """The objective: ``sum_b w_b loss_b``."""
+    return float(sum(term.weight * loss for term, loss in zip(terms, losses, strict=True)))
+
+
+def solve(
+    terms: Sequence[Term],
+    flat: Sequence[Array],
+    max_iter: int,
+    tol: float,
+    on_step: Callable[[float], None] = lambda cost: None,
+    update: Update = least_squares,
+) -> tuple[list[Array], list[float], str]:
+    """Sweep until the cost changes by less than ``tol`` of itself; return factors, costs and why it stopped."""
+    grams, costs = grams_of(flat), []
+    floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
+    flat, stop = list(flat), "max_iter"
+    for _ in range(max_iter):
+        flat, grams, losses = sweep(terms, flat, grams, update=update)
+        costs.append(weighted(terms, losses))
+        on_step(costs[-1])
+        if costs[-1] <= floor:
+            stop = "exact"
+            break
+        if len(costs) > 1 and abs(costs[-2] - costs[-1]) <= tol * costs[-2]:
+            stop = "converged"
+            break
+    return flat, costs, stop

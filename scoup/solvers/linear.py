@@ -1,0 +1,48 @@
+"""The small linear systems of alternating least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from scoup import kernels
+
+Array = NDArray[Any]
+
+# Below this ratio of pivots the Gram matrix is treated as singular: its condition number is
+# that of the factors squared, so half of the digits are gone by then.
+_WORST_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+
+
+def solve_normal(gram: Array, rhs: Array) -> Array:
+    """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one a row (I, F, F).
+
+    The minimum-norm solution is returned where G is singular, as the pseudoinverse of the lemma would.
+
+    >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
+    [[2.0, 0.0]]
+    """
+    if gram.ndim == 3:
+        return kernels.solve_rows(gram, rhs)
+    scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0).astype(gram.dtype)
+    scaled = gram * inverse * inverse[:, None]
+    try:
+        factor = cho_factor(scaled, lower=True, check_finite=False)
+        pivots = np.diag(factor[0]) ** 2
+        if pivots.min() > _WORST_PIVOT[gram.dtype]:
+            return np.ascontiguousarray(cho_solve(factor, (rhs * inverse).T, check_finite=False).T * inverse)
+    except LinAlgError:
+        pass
+    return rhs @ pseudoinverse(gram)
+
+
+def pseudoinverse(gram: Array) -> Array:
+    """Pseudoinverse of a symmetric positive semidefinite (F, F) matrix by its eigenvalues."""
+    values, vectors = np.linalg.eigh(gram.astype(np.float64))
+    keep = values > max(values[-1], 0.0) * 1e-14
+    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return inverse.astype(gram.dtype)
