@@ -6,15 +6,24 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
+from scoup.text import Columns, read_columns
+
+_LINE = Columns("indices from 1 and a value, as many on each line", lowest=1, real=True)
+_LARGEST = 2**31 - 1
 
 
 def parse_tns(path: str | PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return zero-based coords (N, nnz) and values (nnz,) of a ``.tns`` file."""
-    table = pd.read_csv(path, sep=r"\s+", header=None, comment="#")
-    if table.shape[1] < 2 or table.empty:
-        raise ScoupError.expected(str(path), "lines of one-based indices and a value", f"{table.shape}")
-    return table.iloc[:, :-1].to_numpy(np.int64).T - 1, table.iloc[:, -1].to_numpy(np.float64)
+    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a ``.tns`` file, plain or gzipped.
+
+    Cells may be listed in any order; a line that is not N whole numbers from 1 and a finite value is refused.
+    """
+    coords, values = [], []
+    for table in read_columns(path, _LINE):
+        if table[:, :-1].max() > _LARGEST:
+            raise ScoupError.expected(str(path), f"indices up to {_LARGEST}", int(table[:, :-1].max()))
+        coords.append((table[:, :-1].T - 1).astype(np.int32))
+        values.append(table[:, -1].copy())
+    return np.concatenate(coords, axis=1), np.concatenate(values)
