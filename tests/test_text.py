@@ -101,10 +101,9 @@ def test_a_line_of_10_mb_is_refused(tmp_path, content, pack):
         read(tmp_path / "long.txt", THREE)
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda b: b[: len(b) // 2], lambda b: b[:40] + b"\xff\xff" + b[42:], lambda b: b[:1]]
-)
-def test_damaged_gzip(tmp_path, damage):
+@pytest.mark.parametrize("keep", [1, 40, 400])
+@pytest.mark.parametrize("tail", [b"", b"\xff" * 50])
+def test_damaged_gzip(tmp_path, keep, tail):
     whole = gzip.compress(b"\n".join(b"%d %d %d" % (n, n * n, n) for n in range(1, 999)))
     (tmp_path / "a.txt.gz").write_bytes(whole[:keep] + tail)
     with pytest.raises(ScoupError, match=r"a.txt.gz: expected a (whole )?gzip file, got .*; fetch it again"):
