@@ -15,8 +15,8 @@ from scoup.factors import wrap
 from scoup.memory import require_dense
 from scoup.records import Factors, Fit, FitReport, FitSpec
 from scoup.solvers import TERM_SOLVERS, reference
-from scoup.solvers.start import PARAFAC_SWEEPS, given_start, parafac, random_modes, with_sides
-from scoup.terms import block_losses, terms_of
+from scoup.solvers.start import CANDIDATES, PARAFAC_SWEEPS, algebraic_modes, given_start, parafac, random_modes, with_sides
+from scoup.terms import Term, block_losses, terms_of
 
 Array = NDArray[Any]
 Step = Callable[[float], None]
@@ -41,22 +41,24 @@ def fit(
     if spec.solver == "reference":
         require_dense("solver 'reference'", data.shape, data.dtype, copies=4 + spec.rank / min(data.shape))
     with clock("start"):
-        starts = _starts(data, spec, seed, start)
+        candidates = [[]] if start is not None else _candidates(data, spec, seed)
+        given = None if start is None else given_start(start, data, spec.rank)
     with clock("compress"):
-        short = _compression(data, spec, starts)
+        short = _compression(data, spec, [*sum(candidates, []), *([given] if given else [])])
         core = data if short is None else short.data
-        starts = starts if short is None else [_shorten(one, short, n) for n, one in enumerate(starts)]
+        if short is not None:
+            candidates, given = _shorten(candidates, given, short)
     with clock("arrange"):
-        terms = [] if spec.solver == "reference" else terms_of(core)
+        terms = terms_of(core)
     runs = []
-    for one in starts:
+    for number, few in enumerate(candidates):
         with clock("start"):
-            flat = _prepare(core, terms, spec, one, given=start is not None)
+            flat = given or _prepare(core, terms, spec, few, seed + number)
         with clock("solve"):
             runs.append(_solve(core, terms, spec, flat, on_step))
     flat, costs, stop = min(runs, key=lambda run: run[1][-1])
     with clock("finish"):
-        losses = block_losses(terms or terms_of(core), flat)
+        losses = block_losses(terms, flat)
         if short is not None:
             flat = [short.expand(factor) if n == short.mode else factor for n, factor in enumerate(flat)]
         factors = wrap(flat, data)
@@ -73,36 +75,47 @@ def fit(
     return Fit(factors, report)
 
 
-def _starts(data: CoupledData, spec: FitSpec, seed: int, start: Factors | None) -> list[list[Array]]:
-    if start is not None:
-        return [given_start(start, data, spec.rank)]
-    return [random_modes(data, spec.rank, seed, number) for number in range(spec.starts)]
+def _candidates(data: CoupledData, spec: FitSpec, seed: int) -> list[list[list[Array]]]:
+    """Random modes for each start: one set to begin from, or several for PARAFAC to choose among."""
+    count = CANDIDATES if spec.init == "parafac" else 1
+    return [
+        [random_modes(data, spec.rank, seed, number * count + one) for one in range(count)]
+        for number in range(spec.starts)
+    ]
 
 
-def _compression(data: CoupledData, spec: FitSpec, starts: list[list[Array]]) -> Compression | None:
+def _compression(data: CoupledData, spec: FitSpec, flats: list[list[Array]]) -> Compression | None:
     """Compress when asked to, or by itself when it pays; ``reference`` stays as printed, ``opt`` leaves the span."""
     if spec.solver != "als" or spec.compress is False:
         return None
     mode, sweeps = longest(data), spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
     if mode is None or not (spec.compress is True or pays(data, mode, spec.rank, sweeps)):
         return None
-    return compress(data, mode, [one[mode] for one in starts])
+    return compress(data, mode, [flat[mode] for flat in flats])
 
 
-def _shorten(flat: list[Array], short: Compression, number: int) -> list[Array]:
-    return [short.starts[number] if n == short.mode else factor for n, factor in enumerate(flat)]
+def _shorten(candidates: list, given: list[Array] | None, short: Compression) -> tuple[list, list[Array] | None]:
+    """Put the compressed coordinates of the long mode in place of its rows, start by start."""
+    rows = iter(short.starts)
+
+    def swap(flat: list[Array]) -> list[Array]:
+        own = next(rows)
+        return [own if n == short.mode else factor for n, factor in enumerate(flat)]
+
+    shortened = [[swap(modes) for modes in few] for few in candidates]
+    return shortened, None if given is None else swap(given)
 
 
-def _prepare(data: CoupledData, terms: list, spec: FitSpec, flat: list[Array], given: bool) -> list[Array]:
+def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[list[Array]], seed: int) -> list[Array]:
     """Bring a start to a full list of factors: PARAFAC of the tensor if asked for, then the sides."""
-    if given:
-        return flat
-    terms = terms or terms_of(data)
-    modes = parafac(terms, flat) if spec.init == "parafac" else flat
-    return with_sides(terms, modes, data.sizes)
+    modes = few[0]
+    if spec.init == "parafac":
+        exact = algebraic_modes(core, spec.rank, seed)
+        modes = parafac(terms, few if exact is None else [exact, *few])
+    return with_sides(terms, modes, core.sizes)
 
 
-def _solve(data: CoupledData, terms: list, spec: FitSpec, flat: list[Array], on_step: Step) -> Any:
+def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, flat: list[Array], on_step: Step) -> Any:
     if spec.solver == "reference":
         return reference.solve(data, flat, spec.max_iter, spec.tol, on_step)
     return TERM_SOLVERS[spec.solver](terms, flat, spec.max_iter, spec.tol, on_step)
