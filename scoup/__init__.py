@@ -1,1 +1,20 @@
 """Coupled sparse matrix-tensor factorization by sampling and merging."""
+
+from scoup.coupled import CoupledData, HeldOut, Observed
+from scoup.errors import ScoupError, ScoupWarning
+from scoup.estimators import CMTF, SCOUP
+from scoup.records import Factors
+from scoup.tensor import SparseTensor
+
+__all__ = [
+    "CMTF",
+    "SCOUP",
+    "CoupledData",
+    "Factors",
+    "HeldOut",
+    "Observed",
+    "ScoupError",
+    "ScoupWarning",
+    "SparseTensor",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,290 @@
+"""The two estimators: ``CMTF`` fits all of the data, ``SCOUP`` samples, fits in parallel and merges."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from scoup import project
+from scoup.clock import Clock
+from scoup.coupled import CoupledData
+from scoup.errors import ScoupError
+from scoup.factors import matrix_of
+from scoup.fit import fit
+from scoup.merge import merge
+from scoup.records import Factors, Fit, FitReport, FitSpec, MergeReport, MergeSpec, Sample, SampleSpec, check_integer
+from scoup.sample import draw
+from scoup.seeds import check_seed
+from scoup.threads import one_thread
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoupReport:
+    """The report of a :class:`SCOUP` fit: sample sizes, the fit of each repetition, and the merge."""
+
+    sample_sizes: tuple[tuple[int, ...], ...]
+    fits: tuple[FitReport, ...]
+    merge: MergeReport
+    seconds: dict[str, float]
+
+    @property
+    def cost(self) -> float:
+        """The objective of the merged model on all of the data."""
+        return self.merge.cost
+
+    @property
+    def losses(self) -> tuple[tuple[float, ...], ...]:
+        """Every loss of every repetition."""
+        return tuple(report.losses for report in self.fits)
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Factor match score of each repetition with the reference repetition, on the common rows."""
+        return self.merge.scores
+
+    @property
+    def rejected(self) -> tuple[int, ...]:
+        """Repetitions that did not match the others and were left out."""
+        return self.merge.rejected
+
+    @property
+    def block_fits(self) -> dict[str, float]:
+        """``1 - error / norm`` of each block."""
+        return self.merge.block_fits
+
+    @property
+    def coverage(self) -> tuple[float, ...]:
+        """Share of rows covered in each of ``[*modes, *sides]``."""
+        return self.merge.coverage
+
+    @property
+    def output_size(self) -> int:
+        """Non-zeros of all factors."""
+        return self.merge.output_size
+
+
+class _Estimator:
+    """What both estimators share: parameters by name, projection and prediction."""
+
+    factors_: Factors
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name (``deep`` is there for scikit-learn's sake)."""
+        del deep
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return the estimator."""
+        for name, value in params.items():
+            if name not in self._names():
+                raise ScoupError.expected("parameter", "one of " + ", ".join(self._names()), repr(name))
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
+
+    def transform(
+        self, rows: Any, mode: int = 0, block: str = "matrix", position: int = 0, ridge: float = 0.0,
+        rule: str = "least_squares",
+    ) -> Array:  # fmt: skip
+        """Project new rows of one block onto the latent space of ``mode``: (n, F).
+
+        ``block`` is ``"matrix"`` (rows of the matrix on ``mode``, the ``position``-th if there are several) or
+        ``"tensor"`` (slices along ``mode``). NaN means missing. See :func:`scoup.project.project`.
+        """
+        return project.project(self._dictionary(mode, block, position), np.asarray(rows, dtype=float), ridge, rule)
+
+    def predict(
+        self, rows: Any, mode: int = 0, at: Mapping[int, int] | None = None, block: str = "matrix",
+        ridge: float = 0.0, rule: str = "least_squares",
+    ) -> Array:  # fmt: skip
+        """Predict the other block for new rows: tensor slices from matrix rows, or matrix rows from slices.
+
+        ``at`` fixes indices of other tensor modes: with questions on mode 0 and subjects on mode 2,
+        ``predict(q, at={2: 3})`` is the brain image of subject 3, ``B diag(weights * c_3) a``.
+        """
+        latent = self.transform(rows, mode, block, 0, ridge, rule)
+        if block == "tensor":
+            return latent @ self._dictionary(mode, "matrix", 0).T
+        return project.expand(self.factors_, latent, mode, at)
+
+    def _dictionary(self, mode: int, block: str, position: int) -> Array:
+        if not hasattr(self, "factors_"):
+            raise ScoupError(f"{type(self).__name__} is not fitted yet; call fit(data) first.")
+        return project.dictionary(self.factors_, mode, block, position)
+
+    def reconstruct_matrix(self, mode: int = 0, position: int = 0) -> Array:
+        """Return the model of a matrix, ``modes[mode] @ side.T``."""
+        return matrix_of(self.factors_, mode, position)
+
+
+class CMTF(_Estimator):
+    """Coupled matrix-tensor factorization of all of the data.
+
+    rank : number of components F.
+    solver : ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow), ``cd``
+        (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
+    init : ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
+    max_iter, tol : stop after so many sweeps, or when the cost changes by less than ``tol`` of itself.
+    starts : number of starts, of which the best is kept.
+    compress : ``"auto"`` compresses a long dense mode when that pays; True, False.
+
+    >>> rng = np.random.default_rng(0)
+    >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
+    >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
+    >>> model = CMTF(rank=2).fit(data)
+    >>> {name: round(fit, 6) for name, fit in model.report_.block_fits.items()}
+    {'tensor': 1.0, 'matrix0': 1.0}
+    >>> model.predict(A[:1] @ D.T).shape  # the tensor slice of a new row of the matrix
+    (1, 7, 8)
+    """
+
+    def __init__(
+        self, rank: int = 2, solver: str = "als", init: Any = "parafac", max_iter: int = 200, tol: float = 1e-7,
+        starts: int = 1, compress: Any = "auto", seed: int = 0, progress: bool = False,
+    ) -> None:  # fmt: skip
+        self.rank = rank
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.starts = starts
+        self.compress = compress
+        self.seed = seed
+        self.progress = progress
+
+    def fit(self, data: CoupledData, y: Any = None) -> Self:
+        """Fit the model; sets ``factors_`` and ``report_``. ``y`` is ignored."""
+        del y
+        check_data(data)
+        start = self.init if isinstance(self.init, Factors) else None
+        init = "random" if start is not None else self.init
+        spec = FitSpec(self.rank, self.solver, init, self.max_iter, self.tol, self.starts, self.compress)
+        with tqdm(total=spec.max_iter * spec.starts, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
+
+            def step(cost: float) -> None:
+                bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
+                bar.update()
+
+            result = fit(data, spec, check_seed(self.seed), start, step)
+        self.factors_, self.report_ = result.factors, result.report
+        return self
+
+    def score(self, data: CoupledData, y: Any = None) -> float:
+        """Return minus the cost relative to the zero model, so that larger is better."""
+        from scoup.metrics import cost, zero_cost
+
+        del y
+        return -cost(data, self.factors_) / zero_cost(data)
+
+
+class SCOUP(_Estimator):
+    """Sample the data with a bias to its dense parts, fit each sample, merge through common indices.
+
+    sampling : factor s >= 1 for all modes or one a mode; n = ceil(I / s) indices are kept.
+    side_sampling : the same for the columns of matrices, ``{mode: s}``; by default the mode's factor.
+    repetitions, shared : number of samples r, and the fraction p of indices common to all of them.
+    merge : ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
+    finish : ``none`` (sparse factors), ``refit`` (sweeps on covered rows), ``complete`` (a full sweep).
+    jobs : repetitions fitted at the same time; the result does not depend on it.
+
+    >>> rng = np.random.default_rng(0)
+    >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (20, 30, 8, 10))
+    >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
+    >>> model = SCOUP(rank=2, sampling=(2, 2, 1), finish="complete").fit(data)
+    >>> round(model.report_.block_fits["tensor"], 6)
+    1.0
+    """
+
+    def __init__(
+        self, rank: int = 2, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4, shared: float = 0.35,
+        merge: str = "joint", finish: str = "none", solver: str = "als", init: str = "parafac", max_iter: int = 200,
+        tol: float = 1e-7, seed: int = 0, jobs: int = 1, progress: bool = False,
+    ) -> None:  # fmt: skip
+        self.rank = rank
+        self.sampling = sampling
+        self.side_sampling = side_sampling
+        self.repetitions = repetitions
+        self.shared = shared
+        self.merge = merge
+        self.finish = finish
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.seed = seed
+        self.jobs = jobs
+        self.progress = progress
+
+    def fit(self, data: CoupledData, y: Any = None) -> Self:
+        """Sample, fit and merge; sets ``factors_``, ``report_``, ``samples_`` and ``fits_``. ``y`` is ignored."""
+        del y
+        check_data(data)
+        clock, seed = Clock(), check_seed(self.seed)
+        fit_spec = FitSpec(self.rank, self.solver, self.init, self.max_iter, self.tol)
+        merge_spec = MergeSpec(self.merge, self.finish)
+        with clock("sample"):
+            spec = SampleSpec(self.rank, self.sampling, self.side_sampling, self.shared, self.repetitions)
+            samples = draw(data, spec, seed)
+        with clock("fit"):
+            fits = self._fit_all(data, samples, fit_spec, seed)
+        with clock("merge"):
+            merged = merge(fits, samples, data, merge_spec)
+        self.samples_, self.fits_ = samples, fits
+        self.factors_ = merged.factors
+        sizes = tuple(sample.sizes for sample in samples)
+        seconds = {**clock.seconds, **{f"merge.{phase}": s for phase, s in merged.report.seconds.items()}}
+        self.report_ = ScoupReport(sizes, tuple(one.report for one in fits), merged.report, seconds)
+        return self
+
+    def _fit_all(self, data: CoupledData, samples: list[Sample], spec: FitSpec, seed: int) -> list[Fit]:
+        """Fit each sample on one thread, ``jobs`` of them at a time."""
+
+        def one(sample: Sample) -> Fit:
+            return fit_repetition(data, sample, spec, seed)
+
+        jobs = check_integer("jobs", self.jobs, 1)
+        with one_thread(), tqdm(total=len(samples), disable=not self.progress, desc="SCOUP repetitions") as bar:
+            if jobs == 1:
+                results = map(one, samples)
+                return [_tick(bar, result) for result in results]
+            with ThreadPoolExecutor(jobs) as pool:
+                return [_tick(bar, result) for result in pool.map(one, samples)]
+
+
+def _tick(bar: Any, result: Fit) -> Fit:
+    bar.update()
+    return result
+
+
+def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:
+    """Extract one sample and fit it; its start depends on the seed and its own number only."""
+    with one_thread():
+        return fit(data.select(sample.indices), spec, repetition_seed(seed, sample.repetition))
+
+
+def repetition_seed(seed: int, repetition: int) -> int:
+    """The seed of repetition k's fit: a function of (seed, k) alone."""
+    from scoup.seeds import generator
+
+    return int(generator(seed, "fit", repetition).integers(2**62))
+
+
+def check_data(data: Any) -> None:
+    """Refuse anything but :class:`CoupledData`."""
+    if not isinstance(data, CoupledData):
+        raise ScoupError.expected("data", "a CoupledData(tensor, matrices)", type(data).__name__)
