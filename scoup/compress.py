@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -72,7 +73,8 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     shape = tensor.shape
     cube = tensor.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
     coupled = [number for number, block in enumerate(data.blocks) if number and mode in block.factors]
-    beside = np.hstack([*(data.blocks[n].values for n in coupled), *starts, np.zeros((shape[mode], 0))])
+    sides = [np.asarray(data.blocks[n].values) for n in coupled]
+    beside = np.hstack([*sides, *starts, np.zeros((shape[mode], 0))])
     gram, scale = _scaled_gram(cube, beside, [data.blocks[n].shape[1] for n in coupled])
     values, vectors = np.linalg.eigh(gram)
     keep = values > _SMALLEST_SHARE * values[-1]
@@ -100,7 +102,7 @@ def _scaled_gram(cube: Array, beside: Array, widths: Sequence[int]) -> tuple[Arr
         gram[count:, count:] = beside.T @ beside
     ends = [0, count, *(count + np.cumsum(widths)), size]
     scale = np.ones(size)
-    for start, end in zip(ends[:-1], ends[1:], strict=True):
+    for start, end in pairwise(ends):
         norm = np.sqrt(np.trace(gram[start:end, start:end])) if end > start else 0.0
         scale[start:end] = 1.0 / norm if norm > 0 else 1.0
     return gram * scale * scale[:, None], scale
@@ -111,8 +113,9 @@ def _core_blocks(data: CoupledData, mode: int, parts: Sequence[Array], coupled: 
     shape = data.shape
     rest = shape[:mode] + shape[mode + 1 :]
     blocks = list(data.blocks)
+    tensor = blocks[0]
     core = np.moveaxis(parts[0].reshape(-1, *rest), 0, mode)
-    blocks[0] = Block("tensor", np.ascontiguousarray(core, dtype=data.blocks[0].values.dtype), None, data.blocks[0].factors)
+    blocks[0] = Block("tensor", np.ascontiguousarray(core, dtype=tensor.values.dtype), None, tensor.factors)
     for number, part in zip(coupled, parts[1:], strict=True):
         old = data.blocks[number]
         blocks[number] = Block(old.name, np.ascontiguousarray(part, dtype=old.values.dtype), None, old.factors)

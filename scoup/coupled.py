@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
-from scoup.records import flatten, nest
+from scoup.records import nest
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -103,7 +103,9 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return None
     if isinstance(values, (HeldOut, Observed)):
         return type(values)(values.cells.select(indices))
-    return values.select(indices) if isinstance(values, SparseTensor) else np.ascontiguousarray(values[np.ix_(*indices)])
+    if isinstance(values, SparseTensor):
+        return values.select(indices)
+    return np.ascontiguousarray(values[np.ix_(*indices)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,7 @@ class CoupledData:
     def __post_init__(self) -> None:
         tensor, mask = _check_block("tensor", self.tensor, self.tensor_mask)
         if len(tensor.shape) < 3:
-            raise ScoupError.expected("tensor", "three modes or more", f"{len(tensor.shape)}", "a matrix alone has no coupling")
+            raise ScoupError.expected("tensor", "three modes or more", len(tensor.shape))
         matrices = _check_matrices(self.matrices, tensor.shape)
         blocks = [Block("tensor", tensor, mask, tuple(range(len(tensor.shape))))]
         for side, (mode, position, matrix) in enumerate(_walk(matrices)):
@@ -288,7 +290,8 @@ def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTen
     if mask is None:
         return values, None
     if not isinstance(mask, (HeldOut, Observed)):
-        raise ScoupError.expected(f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", type(mask).__name__)
+        got = type(mask).__name__
+        raise ScoupError.expected(f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got)
     if not isinstance(mask.cells, SparseTensor):
         cells = sparse.coo_array(mask.cells) if sparse.issparse(mask.cells) else None
         if cells is None:

@@ -98,7 +98,7 @@ class _Estimator:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
 
     def transform(
-        self, rows: Any, mode: int = 0, block: str = "matrix", position: int = 0, ridge: float = 0.0,
+        self, rows: Any, mode: int = 0, *, block: str = "matrix", position: int = 0, ridge: float = 0.0,
         rule: str = "least_squares",
     ) -> Array:  # fmt: skip
         """Project new rows of one block onto the latent space of ``mode``: (n, F).
@@ -109,7 +109,7 @@ class _Estimator:
         return project.project(self._dictionary(mode, block, position), np.asarray(rows, dtype=float), ridge, rule)
 
     def predict(
-        self, rows: Any, mode: int = 0, at: Mapping[int, int] | None = None, block: str = "matrix",
+        self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None, block: str = "matrix",
         ridge: float = 0.0, rule: str = "least_squares",
     ) -> Array:  # fmt: skip
         """Predict the other block for new rows: tensor slices from matrix rows, or matrix rows from slices.
@@ -117,7 +117,7 @@ class _Estimator:
         ``at`` fixes indices of other tensor modes: with questions on mode 0 and subjects on mode 2,
         ``predict(q, at={2: 3})`` is the brain image of subject 3, ``B diag(weights * c_3) a``.
         """
-        latent = self.transform(rows, mode, block, 0, ridge, rule)
+        latent = self.transform(rows, mode, block=block, ridge=ridge, rule=rule)
         if block == "tensor":
             return latent @ self._dictionary(mode, "matrix", 0).T
         return project.expand(self.factors_, latent, mode, at)
@@ -154,7 +154,7 @@ class CMTF(_Estimator):
     """
 
     def __init__(
-        self, rank: int = 2, solver: str = "als", init: Any = "parafac", max_iter: int = 200, tol: float = 1e-7,
+        self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200, tol: float = 1e-7,
         starts: int = 1, compress: Any = "auto", seed: int = 0, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
@@ -211,7 +211,8 @@ class SCOUP(_Estimator):
     """
 
     def __init__(
-        self, rank: int = 2, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4, shared: float = 0.35,
+        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
+        shared: float = 0.35,
         merge: str = "joint", finish: str = "none", solver: str = "als", init: str = "parafac", max_iter: int = 200,
         tol: float = 1e-7, seed: int = 0, jobs: int = 1, progress: bool = False,
     ) -> None:  # fmt: skip

@@ -105,6 +105,11 @@ def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
     return factors.modes[mode] @ side.T
 
 
+def _unit_columns(factor: Array) -> Array:
+    double = factor.astype(np.float64, copy=False)
+    return scale_columns(double, column_norms(double))
+
+
 def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
     """Product over factors of abs(cosine) between the columns of two models: (F, G).
 
@@ -116,8 +121,7 @@ def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
     """
     product = np.ones((one[0].shape[1], other[0].shape[1]))
     for left, right in zip(one, other, strict=True):
-        left, right = left.astype(np.float64, copy=False), right.astype(np.float64, copy=False)
-        cosine = scale_columns(left, column_norms(left)).T @ scale_columns(right, column_norms(right))
+        cosine = _unit_columns(left).T @ _unit_columns(right)
         product *= np.minimum(np.abs(cosine), 1.0)
     return product
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from scoup.clock import Clock
@@ -15,7 +15,7 @@ from scoup.factors import wrap
 from scoup.memory import require_dense
 from scoup.records import Factors, Fit, FitReport, FitSpec
 from scoup.solvers import TERM_SOLVERS, reference
-from scoup.solvers.start import CANDIDATES, PARAFAC_SWEEPS, algebraic_modes, given_start, parafac, random_modes, with_sides
+from scoup.solvers import start as starting
 from scoup.terms import Term, block_losses, terms_of
 
 Array = NDArray[Any]
@@ -30,6 +30,7 @@ def fit(
     ``start`` replaces the start that ``spec.init`` names. Of several ``starts`` the one of
     lowest cost is returned, and the final cost of each is reported.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
     >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
@@ -42,9 +43,9 @@ def fit(
         require_dense("solver 'reference'", data.shape, data.dtype, copies=4 + spec.rank / min(data.shape))
     with clock("start"):
         candidates = [[]] if start is not None else _candidates(data, spec, seed)
-        given = None if start is None else given_start(start, data, spec.rank)
+        given = None if start is None else starting.given_start(start, data, spec.rank)
     with clock("compress"):
-        short = _compression(data, spec, [*sum(candidates, []), *([given] if given else [])])
+        short = _compression(data, spec, [*chain(*candidates), *([given] if given else [])])
         core = data if short is None else short.data
         if short is not None:
             candidates, given = _shorten(candidates, given, short)
@@ -77,9 +78,9 @@ def fit(
 
 def _candidates(data: CoupledData, spec: FitSpec, seed: int) -> list[list[list[Array]]]:
     """Random modes for each start: one set to begin from, or several for PARAFAC to choose among."""
-    count = CANDIDATES if spec.init == "parafac" else 1
+    count = starting.CANDIDATES if spec.init == "parafac" else 1
     return [
-        [random_modes(data, spec.rank, seed, number * count + one) for one in range(count)]
+        [starting.random_modes(data, spec.rank, seed, number * count + one) for one in range(count)]
         for number in range(spec.starts)
     ]
 
@@ -88,7 +89,7 @@ def _compression(data: CoupledData, spec: FitSpec, flats: list[list[Array]]) -> 
     """Compress when asked to, or by itself when it pays; ``reference`` stays as printed, ``opt`` leaves the span."""
     if spec.solver != "als" or spec.compress is False:
         return None
-    mode, sweeps = longest(data), spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
+    mode, sweeps = longest(data), spec.starts * (spec.max_iter + starting.PARAFAC_SWEEPS)
     if mode is None or not (spec.compress is True or pays(data, mode, spec.rank, sweeps)):
         return None
     return compress(data, mode, [flat[mode] for flat in flats])
@@ -110,9 +111,9 @@ def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[list
     """Bring a start to a full list of factors: PARAFAC of the tensor if asked for, then the sides."""
     modes = few[0]
     if spec.init == "parafac":
-        exact = algebraic_modes(core, spec.rank, seed)
-        modes = parafac(terms, few if exact is None else [exact, *few])
-    return with_sides(terms, modes, core.sizes)
+        exact = starting.algebraic_modes(core, spec.rank, seed)
+        modes = starting.parafac(terms, few if exact is None else [exact, *few])
+    return starting.with_sides(terms, modes, core.sizes)
 
 
 def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, flat: list[Array], on_step: Step) -> Any:

@@ -49,7 +49,7 @@ def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
 
 def _pick_dense(tensor: Block, fraction: float, rng: np.random.Generator) -> tuple[Any, Array, Array]:
     assert isinstance(tensor.values, np.ndarray)
-    known = np.flatnonzero(tensor.mask) if tensor.mask is not None else np.arange(tensor.values.size)
+    known = np.flatnonzero(np.asarray(tensor.mask)) if tensor.mask is not None else np.arange(tensor.values.size)
     hidden = np.sort(rng.choice(known, size=round(fraction * known.size), replace=False, shuffle=False))
     mask = np.zeros(tensor.values.size, dtype=bool)
     mask[known] = True
@@ -64,7 +64,7 @@ def _pick_sparse(tensor: Block, fraction: float, rng: np.random.Generator) -> tu
     if isinstance(tensor.mask, Observed):
         listed = tensor.mask.cells.coords
         hidden = rng.random(listed.shape[1]) < fraction
-        rest = SparseTensor(listed[:, ~hidden], np.ones(int((~hidden).sum())), tensor.shape)
+        rest = SparseTensor(listed[:, ~hidden], np.ones(np.count_nonzero(~hidden)), tensor.shape)
         return Observed(rest), listed[:, hidden], values.at(listed[:, hidden])
     chosen = values.coords[:, rng.random(values.nnz) < fraction]
     zeros = _random_zeros(values, chosen.shape[1], rng)

@@ -36,7 +36,7 @@ class Pieces:
     """Merged raw factors with coverage, and what the merge found out about the repetitions."""
 
     flat: list[Array]
-    coverage: tuple[NDArray[np.bool_], ...]
+    coverage: tuple[Array, ...]
     scores: tuple[float, ...]
     rejected: tuple[int, ...]
     reference: int
@@ -96,7 +96,7 @@ def merge_joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledDat
     agrees best with all others is the reference; one that does not match it is left out.
     """
     parts = [_unit_common(fit.factors, sample) for fit, sample in zip(fits, samples, strict=True)]
-    commons = [[p[rows] for p, rows in zip(part, s.common_rows, strict=True)] for part, s in zip(parts, samples, strict=True)]
+    commons = [_common(part, sample) for part, sample in zip(parts, samples, strict=True)]
     scores = np.array([[factor_match_score(one, other) for other in commons] for one in commons])
     reference = _reference(scores, fits)
     rejected = _rejected(scores[reference], reference)
@@ -110,9 +110,15 @@ def merge_joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledDat
             weight = np.maximum(similarity, 1e-6) ** 2
             totals[position][index] += weight * sign * part[:, order]
             counts[position][index] += weight
-    flat = [np.divide(t, c, out=np.zeros_like(t), where=c > 0).astype(data.dtype) for t, c in zip(totals, counts, strict=True)]
-    coverage = tuple((count > 0).any(axis=1) for count in counts)
+    means = [np.divide(t, c, out=np.zeros_like(t), where=c > 0) for t, c in zip(totals, counts, strict=True)]
+    flat = [mean.astype(data.dtype) for mean in means]
+    coverage = tuple(np.any(count > 0, axis=1) for count in counts)
     return Pieces(flat, coverage, tuple(float(s) for s in scores[reference]), rejected, reference, True)
+
+
+def _common(flat: Sequence[Array], sample: Sample) -> list[Array]:
+    """The rows of each factor that all repetitions share."""
+    return [factor[rows] for factor, rows in zip(flat, sample.common_rows, strict=True)]
 
 
 def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
@@ -187,10 +193,7 @@ def _merge_columns(full: Sequence[Array], common: Array) -> tuple[Array, list[Ar
 
 
 def _scores_with_first(fits: Sequence[Fit], samples: Sequence[Sample]) -> tuple[float, ...]:
-    commons = [
-        [f[rows] for f, rows in zip(fit.factors.flat, sample.common_rows, strict=True)]
-        for fit, sample in zip(fits, samples, strict=True)
-    ]
+    commons = [_common(fit.factors.flat, sample) for fit, sample in zip(fits, samples, strict=True)]
     return tuple(factor_match_score(commons[0], other) for other in commons)
 
 
@@ -233,7 +236,9 @@ def _best_scale(term: Term, flat: Sequence[Array], grams: Sequence[Array]) -> Ar
     return pseudoinverse(np.asarray(system, dtype=np.float64)) @ target
 
 
-def refit(data: CoupledData, flat: Sequence[Array], coverage: Sequence[Array], sweeps: int = REFIT_SWEEPS) -> list[Array]:
+def refit(
+    data: CoupledData, flat: Sequence[Array], coverage: Sequence[Array], sweeps: int = REFIT_SWEEPS
+) -> list[Array]:
     """Make ALS sweeps on the covered rows alone; rows that were never sampled stay zero."""
     kept = [np.flatnonzero(mask) for mask in coverage]
     part = data.select(kept)

@@ -169,4 +169,3 @@ def _row_products(rows: Sequence[Array]) -> Array:
     for array in rows[1:]:
         product = (product[:, :, None] * array[:, None, :]).reshape(len(product), -1)
     return product
-

@@ -45,7 +45,8 @@ def project(dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "lea
     """
     check_number("ridge", ridge, 0.0)
     check_choice("rule", rule, RULES)
-    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64)).reshape(len(rows), -1) if np.ndim(rows) > 1 else np.atleast_2d(rows)
+    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    rows = rows.reshape(len(rows), -1)
     if rows.shape[1] != len(dictionary):
         raise ScoupError.expected("rows", f"{len(dictionary)} columns, as in the fitted block", rows.shape[1])
     known = ~np.isnan(rows)

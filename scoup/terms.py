@@ -112,8 +112,8 @@ class SparseTerm(Term):
         super().__init__(block, weight)
         assert isinstance(block.values, SparseTensor)
         self._values = _arrange(block.values)
-        self._held_out = _arrange(block.mask.cells) if isinstance(block.mask, HeldOut) else None
-        self._observed = _arrange(block.mask.cells) if isinstance(block.mask, Observed) else None
+        self._held_out = isinstance(block.mask, HeldOut)
+        self._listed = _arrange(block.mask.cells) if isinstance(block.mask, (HeldOut, Observed)) else None
 
     def rhs(self, flat: Sequence[Array], position: int) -> Array:
         """See :meth:`Term.rhs`."""
@@ -121,11 +121,10 @@ class SparseTerm(Term):
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams from the listed cells: their sum, or what they leave of the whole."""
-        if not self.masked:
+        if self._listed is None:
             return super().gram(flat, grams, position)
-        listed = self._held_out if self._observed is None else self._observed
-        rows = kernels.row_grams(listed, [flat[k] for k in self.factors], self.factors.index(position))
-        return rows if self._held_out is None else super().gram(flat, grams, position) - rows
+        rows = kernels.row_grams(self._listed, [flat[k] for k in self.factors], self.factors.index(position))
+        return super().gram(flat, grams, position) - rows if self._held_out else rows
 
 
 def terms_of(data: CoupledData) -> list[Term]:

@@ -13,6 +13,7 @@ _lock = Lock()
 _holders = 0
 _limits: threadpool_limits | None = None
 _controller = ThreadpoolController()
+_LAUNCHED = numba.get_num_threads()
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def threads(count: int) -> Iterator[None]:
     """Run the body with ``count`` threads for BLAS and for the kernels."""
     before = numba.get_num_threads()
     with _controller.limit(limits=count, user_api="blas"):
-        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(count, _LAUNCHED))
         try:
             yield
         finally:
