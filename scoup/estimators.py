@@ -17,7 +17,7 @@ from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import matrix_of
-from scoup.fit import fit
+from scoup.fit import fit, fit_repetition
 from scoup.merge import merge
 from scoup.records import Factors, Fit, FitReport, FitSpec, MergeReport, MergeSpec, Sample, SampleSpec, check_integer
 from scoup.sample import draw
@@ -270,19 +270,6 @@ class SCOUP(_Estimator):
 def _tick(bar: Any, result: Fit) -> Fit:
     bar.update()
     return result
-
-
-def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:
-    """Extract one sample and fit it; its start depends on the seed and its own number only."""
-    with one_thread():
-        return fit(data.select(sample.indices), spec, repetition_seed(seed, sample.repetition))
-
-
-def repetition_seed(seed: int, repetition: int) -> int:
-    """The seed of repetition k's fit: a function of (seed, k) alone."""
-    from scoup.seeds import generator
-
-    return int(generator(seed, "fit", repetition).integers(2**62))
 
 
 def check_data(data: Any) -> None:

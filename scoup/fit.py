@@ -13,7 +13,8 @@ from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
 from scoup.memory import require_dense
-from scoup.records import Factors, Fit, FitReport, FitSpec
+from scoup.records import Factors, Fit, FitReport, FitSpec, Sample
+from scoup.seeds import generator
 from scoup.solvers import TERM_SOLVERS, reference
 from scoup.solvers import start as starting
 from scoup.terms import Term, block_losses, terms_of
@@ -120,3 +121,14 @@ def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, flat: list[Array
     if spec.solver == "reference":
         return reference.solve(data, flat, spec.max_iter, spec.tol, on_step)
     return TERM_SOLVERS[spec.solver](terms, flat, spec.max_iter, spec.tol, on_step)
+
+
+def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:
+    """Extract one sample and fit it; its start depends on the seed and its own number only."""
+    with one_thread():
+        return fit(data.select(sample.indices), spec, repetition_seed(seed, sample.repetition))
+
+
+def repetition_seed(seed: int, repetition: int) -> int:
+    """The seed of repetition k's fit: a function of (seed, k) alone."""
+    return int(generator(seed, "fit", repetition).integers(2**62))
