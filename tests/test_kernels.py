@@ -90,7 +90,7 @@ def test_a_matrix_is_multiplied_both_ways(mode):
 @SETTINGS
 @given(shapes, ranks, seeds)
 def test_row_grams_are_sums_of_outer_products(shape, rank, seed):
-    dense, coords, values, factors = problem(shape, rank, seed)
+    _, coords, values, factors = problem(shape, rank, seed)
     fibres = kernels.arrange(coords, values, shape)
     for mode in range(len(shape)):
         rows = [factors[n][coords[n]] for n in range(len(shape)) if n != mode]

@@ -6,8 +6,8 @@ be called from several Python threads at once.
 
 from scoup.kernels.dense import contract, densities, long_gram, spread
 from scoup.kernels.fibres import Fibres, arrange
-from scoup.kernels.rows import solve_rows
 from scoup.kernels.sparse import model_at, mttkrp, row_grams, sparse_densities
+from scoup.kernels.systems import solve_rows
 
 __all__ = [
     "Fibres",

@@ -37,6 +37,11 @@ class Order:
     bounds: Array
 
     @property
+    def cells(self) -> tuple[Array, ...]:
+        """What a kernel reads: rows, middles, starts, leaves, values."""
+        return self.rows, self.middles, self.starts, self.leaves, self.values
+
+    @property
     def chunks(self) -> int:
         """Number of chunks, a function of the data alone."""
         return self.bounds.size - 1

@@ -9,35 +9,20 @@ whatever threading layer numba found, they do not spin between calls, and a fork
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 import numba
 
 # Below this many inner steps waking a thread costs more than it saves.
 SMALL = 1 << 17
 
-_lock = threading.Lock()
-_pools: list[ThreadPoolExecutor] = []
 
-
-def _pool() -> ThreadPoolExecutor:
-    with _lock:
-        if not _pools:
-            _pools.append(ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS, thread_name_prefix="scoup"))
-        return _pools[0]
-
-
-def _forget() -> None:
-    """Start a forked child without its parent's threads, which the fork did not copy."""
-    global _lock
-    _lock = threading.Lock()
-    _pools.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+@lru_cache(maxsize=1)
+def _helpers(process: int) -> ThreadPoolExecutor:
+    """Return the helping threads of a process; a forked child, which did not inherit them, gets its own."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix=f"scoup-{process}")
 
 
 def share(chunks: int, work: Callable[[int, int], object], steps: float = float("inf")) -> None:
@@ -60,7 +45,7 @@ def share(chunks: int, work: Callable[[int, int], object], steps: float = float(
         for chunk in turns:
             work(chunk, chunk + 1)
 
-    futures = [_pool().submit(take) for _ in range(helpers)]
+    futures = [_helpers(os.getpid()).submit(take) for _ in range(helpers)]
     take()
     for future in futures:
         # A helper that has not begun (all are busy for other callers) is not needed any more.

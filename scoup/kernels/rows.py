@@ -1,82 +1,167 @@
-"""Many small symmetric systems at once."""
+"""Compiled loops over the cells of a range of rows, one kernel for each width of vector.
+
+Each function returns a kernel; ranks above the width are done in blocks of columns. A kernel reads
+``cells = (rows, middles, starts, leaves, values)`` of an Order and writes only rows ``first:last``.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from scoup.kernels.fibres import Array, frozen
-from scoup.kernels.pool import share
+from scoup.kernels.lanes import added, fetch, live, load, scaled, store, summed, times, zeros
 
-ROWS = 64
-# Relative to the largest diagonal entry (Cholesky) or eigenvalue (fallback): below it a direction is not determined.
-CUTOFF = 1e-12
+WIDTHS = (8, 16, 32)
+# How many gathers ahead a row is asked for: about the latency of the last cache level.
+AHEAD = 16
+# Cells whose outer products are added to a Gram matrix while they are in the first-level cache.
+BATCH = 16
+
+compiled = njit(cache=True, nogil=True)
 
 
-def solve_rows(grams: Array, rhs: Array) -> Array:
-    """Solve ``grams[i] @ out[i] = rhs[i]`` for symmetric positive semidefinite grams (n, F, F), rhs (n, F).
+def width_for(rank: int) -> int:
+    """Return the narrowest width that holds ``rank`` columns, or the widest there is.
 
-    A singular system gets its solution of least norm; a zero Gram matrix gives a zero row.
-
-    >>> solve_rows(np.array([[[4.0]], [[0.0]]]), np.array([[8.0], [1.0]])).tolist()
-    [[2.0], [0.0]]
+    >>> width_for(5), width_for(25), width_for(100)
+    (8, 32, 32)
     """
-    count, rank = rhs.shape
-    systems, right = frozen(grams), frozen(rhs)
-    out = np.empty_like(right)
-    singular = np.zeros(count, np.bool_)
-    share(
-        -(-count // ROWS),
-        lambda a, b: _cholesky_rows(a * ROWS, min(b * ROWS, count), systems, right, out, singular),
-        count * rank**3 / 6,
-    )
-    for block in np.array_split(np.flatnonzero(singular), -(-int(singular.sum()) // 4096) or 1):
-        out[block] = _least_norm(systems[block], right[block])
-    return out
+    return next((width for width in WIDTHS if width >= rank), WIDTHS[-1])
 
 
-def _least_norm(grams: Array, rhs: Array) -> Array:
-    """Solve by eigenvalues, leaving out the directions that the Gram matrices do not determine."""
-    values, vectors = np.linalg.eigh(grams.astype(np.float64))
-    keep = values > CUTOFF * np.maximum(values[:, -1:], 0)
-    inverse = np.where(keep, 1 / np.where(keep, values, 1), 0)
-    inner = np.einsum("nfg,nf->ng", vectors, rhs) * inverse
-    return np.einsum("nfg,ng->nf", vectors, inner)
+@cache
+def matrix_rows(width: int) -> Callable[..., Any]:
+    """Sparse matrix times factor: ``out[i] = sum_t values[t] leaf[leaves[t]]``."""
+
+    @compiled
+    def kernel(first, last, cells, _, leaf, out):
+        rows, _, _, leaves, values = cells
+        rank, end = leaf.shape[1], leaves.size - 1
+        for c in range(0, rank, width):
+            mask = live(width, rank - c)
+            for i in range(first, last):
+                total = zeros(mask, out)
+                for t in range(rows[i], rows[i + 1]):
+                    fetch(leaf, leaves[min(t + AHEAD, end)], c, mask)
+                    total = scaled(total, values[t], load(leaf, leaves[t], c, mask))
+                store(out, i, c, mask, total)
+
+    return kernel
 
 
-@njit(cache=True, nogil=True)
-def _cholesky_rows(first, last, grams, rhs, out, singular):
-    rank = rhs.shape[1]
-    low, y = np.empty((rank, rank)), np.empty(rank)
-    for i in range(first, last):
-        top = 0.0
+@cache
+def tensor_rows(width: int) -> Callable[..., Any]:
+    """MTTKRP for the root: ``out[i] = sum over fibres of prod middle rows * (sum_t values[t] leaf[leaves[t]])``."""
+
+    @compiled
+    def kernel(first, last, cells, middle, leaf, out):
+        rows, middles, starts, leaves, values = cells
+        rank, end = leaf.shape[1], middles.shape[1] - 1
+        for c in range(0, rank, width):
+            mask = live(width, rank - c)
+            for i in range(first, last):
+                total = zeros(mask, out)
+                for s in range(rows[i], rows[i + 1]):
+                    inner = zeros(mask, out)
+                    for t in range(starts[s], starts[s + 1]):
+                        inner = scaled(inner, values[t], load(leaf, leaves[t], c, mask))
+                    for level in range(1, len(middle)):
+                        inner = times(inner, load(middle[level], middles[level, s], c, mask))
+                    fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
+                    total = added(total, inner, load(middle[0], middles[0, s], c, mask))
+                store(out, i, c, mask, total)
+
+    return kernel
+
+
+@cache
+def leaf_rows(width: int) -> Callable[..., Any]:
+    """MTTKRP for the leaf: ``out[leaves[t]] += values[t] * root[i] * prod middle rows``."""
+
+    @compiled
+    def kernel(first, last, cells, root, middle, out):
+        rows, middles, starts, leaves, values = cells
+        rank, end = root.shape[1], middles.shape[1] - 1
+        for c in range(0, rank, width):
+            mask = live(width, rank - c)
+            for i in range(first, last):
+                for s in range(rows[i], rows[i + 1]):
+                    inner = load(root, i, c, mask)
+                    for level in range(len(middle)):
+                        inner = times(inner, load(middle[level], middles[level, s], c, mask))
+                    fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
+                    for t in range(starts[s], starts[s + 1]):
+                        total = load(out, leaves[t], c, mask)
+                        store(out, leaves[t], c, mask, scaled(total, values[t], inner))
+
+    return kernel
+
+
+@compiled
+def gather_vectors(first, s, cells, middle, leaf, vectors):
+    """Fill ``vectors`` with ``prod middle rows * leaf row`` of the cells from ``first`` on, which is in fibre ``s``."""
+    _, middles, starts, leaves, _ = cells
+    levels, rank = middles.shape[0], leaf.shape[1]
+    for t in range(first, first + vectors.shape[0]):
+        while starts[s + 1] <= t:
+            s += 1
+        vector, row = vectors[t - first], leaf[leaves[t]]
         for f in range(rank):
-            top = max(top, grams[i, f, f])
-        good = top > 0
-        for f in range(rank):
-            if not good:
-                break
-            for g in range(f):
-                total = np.float64(grams[i, f, g])
-                for h in range(g):
-                    total -= low[f, h] * low[g, h]
-                low[f, g] = total / low[g, g]
-            pivot = np.float64(grams[i, f, f])
-            for h in range(f):
-                pivot -= low[f, h] * low[f, h]
-            good = pivot > CUTOFF * top
-            low[f, f] = np.sqrt(pivot) if good else 1.0
-        singular[i] = not good
-        if not good:
-            continue
-        for f in range(rank):
-            total = np.float64(rhs[i, f])
-            for g in range(f):
-                total -= low[f, g] * y[g]
-            y[f] = total / low[f, f]
-        for f in range(rank - 1, -1, -1):
-            total = y[f]
-            for g in range(f + 1, rank):
-                total -= low[g, f] * y[g]
-            y[f] = total / low[f, f]
-            out[i, f] = y[f]
+            vector[f] = row[f]
+        for level in range(levels):
+            other = middle[level][middles[level, s]]
+            for f in range(rank):
+                vector[f] *= other[f]
+    return s
+
+
+@cache
+def gram_rows(width: int) -> Callable[..., Any]:
+    """Row Gram matrices: ``out[i] = sum over the cells of row i of v v^T``."""
+
+    @compiled
+    def kernel(first, last, cells, middle, leaf, out):
+        rows, middles, starts, _, _ = cells
+        rank = leaf.shape[1]
+        vectors = np.empty((BATCH, rank), out.dtype)
+        for i in range(first, last):
+            gram = out[i]
+            gram[:] = 0
+            # Without middle modes a row is one fibre, number i.
+            s, high = (rows[i], rows[i + 1]) if middles.shape[0] else (i, i + 1)
+            for low in range(starts[s], starts[high], BATCH):
+                count = min(BATCH, starts[high] - low)
+                s = gather_vectors(low, s, cells, middle, leaf, vectors[:count])
+                for c in range(0, rank, width):
+                    mask = live(width, rank - c)
+                    for f in range(rank):
+                        total = load(gram, f, c, mask)
+                        for b in range(count):
+                            total = scaled(total, vectors[b, f], load(vectors, b, c, mask))
+                        store(gram, f, c, mask, total)
+
+    return kernel
+
+
+@cache
+def model_cells(width: int) -> Callable[..., Any]:
+    """Model at cells: ``out[t] = sum_f weights[f] prod_n factors[n][coords[n, t], f]``."""
+
+    @compiled
+    def kernel(first, last, coords, weights, factors, out):
+        rank, line = weights.size, weights.reshape(1, weights.size)
+        for t in range(first, last):
+            out[t] = 0
+            for c in range(0, rank, width):
+                mask = live(width, rank - c)
+                term = load(line, 0, c, mask)
+                for mode in range(len(factors)):
+                    fetch(factors[mode], coords[mode, min(t + AHEAD, last - 1)], c, mask)
+                    term = times(term, load(factors[mode], coords[mode, t], c, mask))
+                out[t] += summed(term)
+
+    return kernel
