@@ -18,6 +18,7 @@ from scoup.seeds import generator
 from scoup.solvers import TERM_SOLVERS, reference
 from scoup.solvers import start as starting
 from scoup.terms import Term, block_losses, terms_of
+from scoup.threads import one_thread
 
 Array = NDArray[Any]
 Step = Callable[[float], None]
