@@ -1,0 +1,33 @@
+"""Contents page: from raw data to figures and scorecard, one file of rules a stage.
+
+snakemake --cores 4                                               everything, at the paper's dimensions
+snakemake --cores 4 --configfile workflow/configs/quick.yaml      everything, small
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: workflow.basedir + "/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/download.smk"
+include: "workflow/rules/preprocess.smk"
+include: "workflow/rules/holdout.smk"
+include: "workflow/rules/sample.smk"
+include: "workflow/rules/fit.smk"
+include: "workflow/rules/merge.smk"
+include: "workflow/rules/experiments.smk"
+include: "workflow/rules/plot.smk"
+include: "workflow/rules/scorecard.smk"
+
+
+rule all:
+    """Make the figures of every experiment and the scorecard."""
+    default_target: True
+    input:
+        figures=figure_files(),
+        scorecard="results/scorecard.json",
+    localrule: True

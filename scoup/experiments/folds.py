@@ -1,0 +1,296 @@
+"""Many leave-some-nouns-out fits at once, through the inner products of the data alone.
+
+Least squares sees the long modes only through inner products: with ``K`` the Gram matrix of the images (noun and
+subject, over voxels) and ``L`` that of the answers (nouns, over questions), ``B = X' W`` and ``D = Y' V`` for small W
+and V, so that a sweep of ALS for every fold is one product with K. This is ALS in the coordinates of the compressed
+voxel mode, whose basis comes from the same K. Rows of nouns that a fold leaves out are zero in W and V: they enter
+neither the means, nor the weights, nor the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.errors import ScoupError
+
+Array = NDArray[Any]
+BATCH = 1 << 23  # numbers in the largest array of a batch of folds
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """The data of all folds: ``images[i, k, j, l] = x_ik . x_jl`` (n, K, n, K) and ``answers`` (n, questions)."""
+
+    images: Array
+    answers: Array
+
+    @property
+    def nouns(self) -> int:
+        """Number of nouns."""
+        return self.images.shape[0]
+
+    @property
+    def subjects(self) -> int:
+        """Number of subjects."""
+        return self.images.shape[1]
+
+    def only(self, subject: int) -> Products:
+        """Return the data of one subject alone."""
+        here = slice(subject, subject + 1)
+        return Products(np.ascontiguousarray(self.images[:, here, :, here]), self.answers)
+
+    def shuffled(self, order: Array) -> Products:
+        """Return the same images beside the answers of other nouns: a control without any relation."""
+        return Products(self.images, self.answers[order])
+
+
+def products(tensor: Array, answers: Array) -> Products:
+    """Take all inner products of a dense tensor (n, V, K) over its voxels."""
+    if tensor.ndim != 3 or len(tensor) != len(answers):
+        raise ScoupError.expected("tensor", "shape (nouns, voxels, subjects), a row of answers a noun", tensor.shape)
+    nouns, _, subjects = tensor.shape
+    flat = np.ascontiguousarray(tensor.transpose(0, 2, 1), dtype=np.float64).reshape(nouns * subjects, -1)
+    return Products((flat @ flat.T).reshape(nouns, subjects, nouns, subjects), np.asarray(answers, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One model: components, how often the matrix counts against the tensor, and how the data is prepared.
+
+    ``weight`` is relative to blocks of equal norm; ``"paper"`` takes both blocks as they are.
+    """
+
+    rank: int
+    weight: float | str = 1.0
+    centre: bool = True
+    standardise: bool = True
+    sweeps: int = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A batch of folds: ``train`` (b, n) 0/1, answers' products (b, n, n), image products with the folds' means out.
+
+    ``own`` (b, n, K) are squared norms of the centred images, ``summed`` (b, n, n) the image products added up over
+    subjects, on training nouns only.
+    """
+
+    train: Array
+    answers: Array
+    own: Array
+    summed: Array
+    weights: Array
+
+    def centred(self, values: Array, centre: bool) -> Array:
+        """Take the training mean over nouns out of (b, f, n, K)."""
+        if not centre:
+            return values
+        share = self.train / self.train.sum(axis=1, keepdims=True)
+        return values - np.matmul(share[:, None, None, :], values)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """How well image i fits prediction j, for the nouns that each fold leaves out: (b, h, h, K) each."""
+
+    distance: Array
+    cosine: Array
+
+    @staticmethod
+    def of(dots: Array, images: Array, guesses: Array) -> Matches:
+        """Build both from ``v_i . g_j`` (b, h, h, K) and the squared norms (b, h, K) of images and guesses."""
+        images, guesses = images[:, :, None, :], guesses[:, None, :, :]
+        distance = np.sqrt(np.maximum(images - 2 * dots + guesses, 0.0))
+        return Matches(distance, dots / np.sqrt(np.maximum(images * guesses, np.finfo(float).tiny)))
+
+
+def batches(held: Array, nouns: int, subjects: int, rank: int) -> Iterator[slice]:
+    """Cut folds into batches whose arrays fit in memory."""
+    size = max(1, BATCH // (nouns * max(subjects * rank, nouns, 218)))
+    return (slice(start, start + size) for start in range(0, len(held), size))
+
+
+def prepare(data: Products, held: Array, setting: Setting) -> Prepared:
+    """Centre, standardise and weigh each fold by its training nouns; ``held`` (b, h) are the nouns it leaves out."""
+    train = np.ones((len(held), data.nouns))
+    np.put_along_axis(train, held, 0.0, axis=1)
+    answers = _answer_products(data.answers, train, setting)
+    own, summed = _image_products(data.images, train, setting.centre)
+    norms = (np.einsum("bn,bnk->b", train, own), np.einsum("bn,bnn->b", train, answers))
+    if setting.weight == "paper":
+        weights = np.ones((len(held), 2))
+    else:
+        weights = np.stack([1 / norms[0], float(setting.weight) / np.maximum(norms[1], 1e-300)], axis=1)
+    return Prepared(train, answers, own, summed, weights)
+
+
+def _answer_products(answers: Array, train: Array, setting: Setting) -> Array:
+    count = train.sum(axis=1, keepdims=True)
+    mean = train @ answers / count
+    spread = np.sqrt(np.maximum(train @ answers**2 / count - mean**2, 0.0))
+    rows = np.repeat(answers[None], len(train), axis=0)
+    if setting.centre or setting.standardise:
+        rows = rows - mean[:, None, :]
+    if setting.standardise:
+        rows /= np.where(spread > 1e-12, spread, 1.0)[:, None, :]
+    return rows @ rows.transpose(0, 2, 1)
+
+
+def _image_products(images: Array, train: Array, centre: bool) -> tuple[Array, Array]:
+    """Squared norms (b, n, K) of all images and products (b, n, n) over subjects of the training ones."""
+    blocks = np.einsum("ikjk->kij", images)
+    diagonal, total = np.einsum("kii->ik", blocks)[None], blocks.sum(axis=0)[None]
+    share = train / train.sum(axis=1, keepdims=True)
+    if centre:
+        rows = np.einsum("kij,bj->bik", blocks, share, optimize=True)
+        means = np.einsum("bik,bi->bk", rows, share)
+        diagonal = diagonal - 2 * rows + means[:, None, :]
+        row = rows.sum(axis=2)
+        total = total - row[:, :, None] - row[:, None, :] + means.sum(axis=1)[:, None, None]
+    return np.broadcast_to(diagonal, (len(train), *diagonal.shape[1:])), total * train[:, :, None] * train[:, None, :]
+
+
+def starts(fold: Prepared, rank: int) -> Array:
+    """Start each fold at the leading eigenvectors (b, F, n) of its weighted products: the optimum for one subject."""
+    masked = fold.answers * fold.train[:, :, None] * fold.train[:, None, :]
+    weights = fold.weights[:, :, None, None]
+    vectors = np.linalg.eigh(weights[:, 0] * fold.summed + weights[:, 1] * masked)[1]
+    return np.ascontiguousarray(vectors[:, :, : -rank - 1 : -1].transpose(0, 2, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Fitted folds: A (b, F, n), C (b, F, K), ``images`` x_ik . B (b, F, n, K), ``answers`` V' Y (b, F, n), Grams."""
+
+    nouns: Array
+    subjects: Array
+    images: Array
+    answers: Array
+    gram_images: Array
+    gram_answers: Array
+
+
+def fit_folds(data: Products, fold: Prepared, setting: Setting, start: Array) -> Model:
+    """Fit every fold of a batch by ``setting.sweeps`` sweeps of ALS from ``start`` (b, F, n)."""
+    flat = data.images.reshape(data.nouns * data.subjects, -1)
+    nouns, subjects = start, np.ones((*start.shape[:2], data.subjects))
+    for _ in range(setting.sweeps):
+        model = _others(flat, fold, setting.centre, nouns, subjects)
+        nouns, subjects = _update(fold, model)
+    return _others(flat, fold, setting.centre, nouns, subjects)
+
+
+def _others(flat: Array, fold: Prepared, centre: bool, nouns: Array, subjects: Array) -> Model:
+    """Solve for B and D given A and C; only their products with the data are kept."""
+    size, rank, count = nouns.shape
+    square, both = _gram(nouns), _gram(nouns) * _gram(subjects)
+    pairs = (nouns[:, :, :, None] * subjects[:, :, None, :]).reshape(size, rank, -1)
+    spread = _solve(both, pairs)
+    images = (spread.reshape(size * rank, -1) @ flat).reshape(size, rank, count, -1)
+    images = fold.centred(images, centre)
+    gram_images = spread @ images.reshape(size, rank, -1).transpose(0, 2, 1)
+    side = _solve(square, nouns)
+    answers = side @ fold.answers
+    return Model(nouns, subjects, images, answers, gram_images, answers @ side.transpose(0, 2, 1))
+
+
+def _update(fold: Prepared, model: Model) -> tuple[Array, Array]:
+    """Solve for A given B, C, D, then for C given A and B."""
+    tensor, matrix = (fold.weights[:, column, None, None] for column in (0, 1))
+    pull = tensor * np.matmul(model.images, model.subjects[..., None])[..., 0] + matrix * model.answers
+    gram = tensor * model.gram_images * _gram(model.subjects) + matrix * model.gram_answers
+    nouns = _solve(gram, pull * fold.train[:, None, :])
+    pull = np.matmul(nouns[:, :, None, :], model.images)[:, :, 0, :]
+    subjects = _solve(model.gram_images * _gram(nouns), pull)
+    return nouns, subjects
+
+
+def _gram(rows: Array) -> Array:
+    return rows @ rows.transpose(0, 2, 1)
+
+
+def _solve(gram: Array, rhs: Array) -> Array:
+    """Solve symmetric systems (b, F, F); a hair of ridge keeps degenerate ones solvable."""
+    rank = gram.shape[1]
+    lift = 1e-12 * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(rank) + 1e-300 * np.eye(rank)
+    return np.linalg.solve(gram + lift, rhs)
+
+
+def predict(fold: Prepared, model: Model, held: Array, rule: str, ridge: float) -> Matches:
+    """Compare the images of the nouns left out with what their answers predict.
+
+    ``least_squares``: ``v = B diag(c_k) a`` with a the projection of the answers on D, shrunk by ``ridge``;
+    ``paper``: ``v = B D' q`` with columns of A and B of unit length, as the paper prints it.
+    """
+    index = held[:, None, :]
+    answers = np.take_along_axis(model.answers, index, axis=2)
+    images = np.take_along_axis(model.images, index[..., None], axis=2)
+    own = np.take_along_axis(fold.own, held[..., None], axis=1)
+    if rule == "paper":
+        guess = _paper_latent(model, answers)
+    else:
+        shrink = ridge * np.trace(model.gram_answers, axis1=1, axis2=2) / answers.shape[1]
+        eye = np.eye(answers.shape[1])
+        latent = _solve(model.gram_answers + shrink[:, None, None] * eye, answers)
+        guess = latent[:, :, :, None] * model.subjects[:, :, None, :]
+    dots = np.einsum("bfik,bfjk->bijk", images, guess, optimize=True)
+    norms = np.einsum("bfjk,bfjk->bjk", np.einsum("bfg,bgjk->bfjk", model.gram_images, guess, optimize=True), guess)
+    return Matches.of(dots, own, norms)
+
+
+def _paper_latent(model: Model, answers: Array) -> Array:
+    """``D' q`` with A, B, C of unit columns and C pointing up: (b, F, h, K), the same for every subject."""
+    length = np.sqrt(np.einsum("bff->bf", _gram(model.nouns)))
+    breadth = np.sqrt(np.maximum(np.einsum("bff->bf", model.gram_images), 1e-300))
+    sign = np.where(model.subjects.sum(axis=2) < 0, -1.0, 1.0)
+    scale = sign * length / breadth
+    return np.repeat((scale[:, :, None] * answers)[..., None], model.subjects.shape[2], axis=3)
+
+
+def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Matches:
+    """Predict the images by ridge regression on the answers, in its dual form, for every fold and subject."""
+    mask = fold.train[:, :, None] * fold.train[:, None, :]
+    system = fold.answers * mask + alpha * np.eye(data.nouns)
+    cross = np.take_along_axis(fold.answers, held[:, :, None], axis=1) * fold.train[:, None, :]
+    dual = np.linalg.solve(system, cross.transpose(0, 2, 1)).transpose(0, 2, 1)
+    blocks = np.einsum("ikjk->kij", data.images)
+    mixed = np.einsum("bhj,kji->bhik", dual, blocks, optimize=True)
+    share = fold.train / fold.train.sum(axis=1, keepdims=True)
+    mean = np.einsum("kij,bj->bik", blocks, share, optimize=True)
+    weight = dual.sum(axis=2)[:, :, None, None]
+    centre = np.einsum("bhik,bi->bhk", mixed, share)[:, :, None, :]
+    grand = np.einsum("bik,bi->bk", mean, share)[:, None, None, :]
+    mixed = mixed - centre - weight * (mean[:, None] - grand)
+    dots = np.take_along_axis(mixed, held[:, None, :, None], axis=2).transpose(0, 2, 1, 3)
+    norms = np.einsum("bhik,bhi->bhk", mixed, dual)
+    own = np.take_along_axis(fold.own, held[..., None], axis=1)
+    return Matches.of(dots, own, norms)
+
+
+def match_folds(data: Products, held: Array, setting: Setting, ways: Sequence[tuple[str, float]]) -> list[Matches]:
+    """Fit every fold once and compare under each of ``ways``, pairs of a rule and a ridge."""
+    parts: list[list[Matches]] = [[] for _ in ways]
+    for part in batches(held, data.nouns, data.subjects, setting.rank):
+        fold = prepare(data, held[part], setting)
+        model = fit_folds(data, fold, setting, starts(fold, setting.rank))
+        for found, (rule, ridge) in zip(parts, ways, strict=True):
+            found.append(predict(fold, model, held[part], rule, ridge))
+    return [_join(found) for found in parts]
+
+
+def match_ridge(data: Products, held: Array, alpha: float) -> Matches:
+    """Compare under ridge regression from the standardised answers."""
+    parts = []
+    for part in batches(held, data.nouns, data.subjects, 1):
+        fold = prepare(data, held[part], Setting(1))
+        parts.append(ridge_folds(data, fold, held[part], alpha))
+    return _join(parts)
+
+
+def _join(parts: Sequence[Matches]) -> Matches:
+    return Matches(np.concatenate([p.distance for p in parts]), np.concatenate([p.cosine for p in parts]))

@@ -1,0 +1,68 @@
+"""The frame of every job of the workflow: its log, its threads, and what it says when it fails."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scoup.errors import ScoupError
+from scoup.threads import threads
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Run the body of an adapter with a log file and with the threads the rule asked for.
+
+    ``snakemake`` is the object that Snakemake gives a script; only ``rule``, ``log``, ``threads``
+    and ``wildcards`` are read. BLAS and the kernels keep to the allocation, not to the machine, so that jobs side by
+    side do not fight and results do not depend on the number of cores. Bad input and a full
+    disk end the job with one sentence, anything else with its traceback in the log.
+    """
+    logger = _open_log(snakemake.log[0])
+    started = time.perf_counter()
+    try:
+        with threads(max(1, int(snakemake.threads))):
+            yield
+        log.info("%s done in %.1f s", snakemake.rule, time.perf_counter() - started)
+    except (ScoupError, MemoryError, OSError) as error:
+        log.exception("%s failed", snakemake.rule)
+        _stop(snakemake, _sentence(error))
+    except Exception:
+        log.exception("%s failed", snakemake.rule)
+        raise
+    finally:
+        logger.close()
+        logging.getLogger("scoup").removeHandler(logger)
+
+
+def _open_log(path: str) -> logging.Handler:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, mode="w")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    for name in ("scoup", "py.warnings"):
+        logging.getLogger(name).addHandler(handler)
+    logging.getLogger("scoup").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    return handler
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no space left on the disk of {error.filename or 'the results'}; free some and run again."
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error}); give the job more (mem_mb) or take a smaller sample."
+    return str(error)
+
+
+def _stop(snakemake: Any, sentence: str) -> None:
+    where = " ".join(f"{key}={value}" for key, value in dict(snakemake.wildcards).items())
+    sys.stderr.write(f"{snakemake.rule} {where}: {sentence}\n")
+    raise SystemExit(1)

@@ -1,0 +1,31 @@
+"""Figures: one module each, ``figure(metrics) -> Figure``; this is the only door to matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from matplotlib.figure import Figure
+
+from scoup import store
+from scoup.plot import style
+from scoup.results import Metric
+
+# No date and no random ids: the same metrics give the same file.
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {"Software": None}}
+
+
+def draw(name: str, metrics: Sequence[Metric]) -> Figure:
+    """Draw the figure ``scoup.plot.<name>`` and say on it whether the data is simulated."""
+    with style.applied():
+        figure: Figure = import_module(f"scoup.plot.{name}").figure(metrics)
+        style.mark(figure, metrics)
+    return figure
+
+
+def save(figure: Figure, *paths: store.PathLike) -> None:
+    """Write a figure to files of the formats that their names end in, each whole or not at all."""
+    for path in paths:
+        kind = str(path).rsplit(".", 1)[1]
+        with style.applied(), store.atomic(path) as temporary:
+            figure.savefig(temporary, format=kind, metadata=METADATA[kind], bbox_inches="tight")

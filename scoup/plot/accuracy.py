@@ -1,0 +1,47 @@
+"""Relative cost and explained share against the number of repetitions: every run, and the median of each merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from scoup.plot import style
+from scoup.results import Metric
+
+FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
+
+
+def figure(metrics: Sequence[Metric]) -> Figure:
+    """Draw a column for each finish: relative cost above, explained share below."""
+    table = style.frame(metrics)
+    finishes = [finish for finish in FINISHES if finish in set(table.finish.dropna())]
+    drawn, grid = style.panels(len(finishes), rows=2, height=2.5)
+    for column, finish in enumerate(finishes):
+        here = table[table.finish == finish]
+        for row, name in enumerate(("relative_cost", "explained_share")):
+            _panel(grid[row, column], here, name)
+        grid[0, column].set_title(FINISHES[finish])
+        style.plain_log(grid[0, column].yaxis)
+        grid[1, column].set_xlabel("repetitions r")
+    grid[0, 0].set_ylabel("cost / cost of full ALS")
+    grid[1, 0].set_ylabel("explained share")
+    style.letter(grid)
+    return drawn
+
+
+def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
+    for number, merge in enumerate(sorted(table["merge"].unique())):
+        mine = table[table["merge"] == merge]
+        values = mine[mine.name == name]
+        for _, run in values.groupby("seed"):
+            axes.plot(run.repetitions, run.value, color=style.COLOURS[number], alpha=0.2, linewidth=0.6)
+        share = 100 * mine[mine.name == "monotone"].value.mean()
+        style.curve(axes, values, "repetitions", number, f"{merge} ({share:.0f} % of runs monotone)")
+    axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if name == "relative_cost":
+        axes.legend()

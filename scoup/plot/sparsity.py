@@ -1,0 +1,41 @@
+"""Relative output size against relative cost, a panel for each data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scoup.plot import style
+from scoup.results import Metric
+
+FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
+
+
+def figure(metrics: Sequence[Metric]) -> Figure:
+    """Draw a panel for each data set, a curve over sampling factors for each finish."""
+    table = style.frame(metrics)
+    datasets = list(dict.fromkeys(table.dataset))
+    drawn, grid = style.panels(len(datasets))
+    for axes, dataset in zip(grid[0], datasets, strict=True):
+        for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
+            _curve(axes, table[(table.dataset == dataset) & (table.finish == finish)], number, FINISHES[finish])
+        axes.set_title(dataset)
+        axes.set_xlabel("output size of full ALS / ours")
+        axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
+    grid[0, 0].set_ylabel("cost / cost of full ALS")
+    grid[0, 0].legend()
+    style.letter(grid)
+    return drawn
+
+
+def _curve(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:
+    size = style.quartiles(table[table.name == "relative_output_size"], "plan").sort_values("mid")
+    cost = style.quartiles(table[table.name == "relative_cost"], "plan").loc[size.index]
+    axes.errorbar(
+        size.mid, cost.mid,
+        xerr=[size.mid - size.low, size.high - size.mid], yerr=[cost.mid - cost.low, cost.high - cost.mid],
+        label=label, **style.look(number),
+    )  # fmt: skip

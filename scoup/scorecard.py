@@ -1,0 +1,59 @@
+"""The scorecard: each claim of the paper beside what was measured, for people and for the README."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from scoup import store
+from scoup.errors import ScoupError
+from scoup.results import Metric
+
+Row = Mapping[str, Any]
+VERDICTS = {True: "yes", False: "**no**", None: "no number given"}
+
+
+def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
+    """Let the ``claims`` of each experiment judge its own metrics."""
+    rows = []
+    for experiment in sorted({metric.experiment for metric in metrics}):
+        module = import_module(f"scoup.experiments.{experiment}")
+        mine = [metric for metric in metrics if metric.experiment == experiment]
+        rows += [asdict(claim) for claim in module.claims(mine)]
+    return rows
+
+
+def table(claims: Sequence[Row]) -> str:
+    """Return the scorecard as a table of Markdown."""
+    lines = ["| experiment | claim | paper | here: median [quartiles] | runs | data | holds |", "|---" * 7 + "|"]
+    for row in claims:
+        spread = f"{row['ours']:.3g} [{row['low']:.3g}, {row['high']:.3g}] {row['unit']}"
+        cells = [row["experiment"], row["claim"], row["paper"], spread, str(row["runs"]), row["provenance"]]
+        lines.append("| " + " | ".join([*cells, VERDICTS[row["holds"]]]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def insert(text: str, name: str, block: str) -> str:
+    """Replace what stands between the markers ``<!-- name -->`` and ``<!-- /name -->``.
+
+    >>> insert("<!-- t -->old<!-- /t -->", "t", "new")
+    '<!-- t -->\\nnew\\n<!-- /t -->'
+    """
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    if start not in text or end not in text:
+        raise ScoupError.expected("README", f"the markers {start} and {end}", "a text without them")
+    return text[: text.index(start) + len(start)] + f"\n{block.strip()}\n" + text[text.index(end) :]
+
+
+def main(readme: str, results: str) -> None:
+    """Write the scorecard of a results folder into a README."""
+    claims = store.read_json(Path(results) / "scorecard.json")["claims"]
+    store.write_text(readme, insert(Path(readme).read_text(), "scorecard", table(claims)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,228 @@
+"""Checks of the configuration, and the functions by which rules name their files; no rules."""
+
+import sys
+
+from snakemake.exceptions import WorkflowError
+
+from scoup import config as settings
+from scoup.errors import ScoupError
+
+sys.path.insert(0, workflow.basedir + "/workflow")
+
+from digest import digest
+
+try:
+    settings.check(config, workflow.basedir + "/workflow/schemas/config.schema.json")
+except ScoupError as error:
+    raise WorkflowError(f"config: {error} No job was started.")
+
+
+wildcard_constraints:
+    dataset="[A-Za-z0-9_]+",
+    variant="[A-Za-z0-9_]+",
+    plan="[A-Za-z0-9_]+",
+    figure="[a-z_]+",
+    seed=r"\d+",
+    rep=r"\d+",
+
+
+EXPERIMENTS = config["experiments"]
+
+# figure: the experiment whose metrics it draws; its module is scoup/plot/<figure>.py
+FIGURES = {
+    "accuracy": "accuracy",
+    "speedup": "speedup",
+    "sparsity": "sparsity",
+    "missing": "missing",
+}
+
+
+def dataset_of(wildcards):
+    """What the configuration says of a data set."""
+    return config["datasets"][wildcards.dataset]
+
+
+def variant_of(wildcards):
+    """What the configuration says of a variant."""
+    return config["variants"][wildcards.variant]
+
+
+def sample_spec_of(wildcards):
+    """The part of a plan that says how indices are drawn."""
+    return settings.sample_spec(config["plans"][wildcards.plan])
+
+
+def fit_spec_of(wildcards):
+    """The part of a plan that says how a sample is fitted."""
+    return settings.fit_spec(config["plans"][wildcards.plan])
+
+
+def merge_spec_of(wildcards):
+    """The part of a plan that says how repetitions are merged."""
+    return settings.merge_spec(config["plans"][wildcards.plan])
+
+
+def weights_of(wildcards):
+    """The block weights of a plan."""
+    return config["plans"][wildcards.plan]["weights"]
+
+
+def data_of(wildcards):
+    """The data that a variant trains on; on the whole data where no variant is named."""
+    variant = getattr(wildcards, "variant", "whole")
+    if config["variants"][variant]["fraction"] == 0:
+        return f"results/preprocess/{wildcards.dataset}.npz"
+    return f"results/holdout/{wildcards.dataset}/{variant}/seed{wildcards.seed}.npz"
+
+
+def fits_of(wildcards):
+    """The fit of every repetition of a plan, in order; on the whole data where no variant is named."""
+    return expand(
+        "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz",
+        dataset=wildcards.dataset,
+        variant=getattr(wildcards, "variant", "whole"),
+        plan=wildcards.plan,
+        seed=wildcards.seed,
+        rep=range(config["plans"][wildcards.plan]["repetitions"]),
+    )
+
+
+def fits_of_plans(experiment):
+    """Path patterns of the fits of each plan of an experiment, plan by plan, repetition by repetition."""
+    return [
+        f"results/fit/{{dataset}}/whole/{plan}/seed{{seed}}/rep{rep}.npz"
+        for plan in asked(experiment, "plans")
+        for rep in range(config["plans"][plan]["repetitions"])
+    ]
+
+
+def samples_of_plans(experiment):
+    """Path patterns of the index sets of each plan of an experiment."""
+    return [
+        f"results/sample/{{dataset}}/whole/{plan}/seed{{seed}}.npz"
+        for plan in asked(experiment, "plans")
+    ]
+
+
+def baseline_of(experiment):
+    """Path pattern of the full fit that an experiment compares with."""
+    return f"results/fit/{{dataset}}/whole/{asked(experiment, 'baseline', 'full')}/seed{{seed}}/rep0.npz"
+
+
+def times_of_variants(wildcards):
+    """The times of every fit of a plan, variant by variant."""
+    return expand(
+        "results/times/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
+        dataset=wildcards.dataset,
+        variant=asked("missing", "variants"),
+        plan=wildcards.plan,
+        seed=wildcards.seed,
+        rep=range(config["plans"][wildcards.plan]["repetitions"]),
+    )
+
+
+def merged_of_variants(experiment):
+    """Path patterns of a plan's models, one for each variant of an experiment."""
+    return [
+        f"results/merge/{{dataset}}/{variant}/{{plan}}/seed{{seed}}.npz"
+        for variant in asked(experiment, "variants")
+    ]
+
+
+def truth_of_variants(experiment):
+    """Path patterns of the hidden cells of those variants that hide any."""
+    return [
+        f"results/holdout/{{dataset}}/{variant}/seed{{seed}}.truth.npz"
+        for variant, fraction in fractions_of(experiment).items()
+        if fraction > 0
+    ]
+
+
+def fractions_of(experiment):
+    """The hidden fraction of each variant of an experiment."""
+    return {
+        variant: config["variants"][variant]["fraction"]
+        for variant in asked(experiment, "variants")
+    }
+
+
+def asked(experiment, setting, default=()):
+    """One setting of an experiment; a configuration may leave a whole experiment out."""
+    return EXPERIMENTS.get(experiment, {}).get(setting, default)
+
+
+def settings_of(experiment, names):
+    """Some settings of an experiment: those that a change of makes it run again."""
+    return {name: asked(experiment, name) for name in names}
+
+
+def plan_of(experiment):
+    """The plan that an experiment names."""
+    return config["plans"].get(asked(experiment, "plan"), {})
+
+
+def baseline_weights(experiment):
+    """The block weights under which an experiment compares costs."""
+    return (
+        config["plans"].get(asked(experiment, "baseline"), {}).get("weights", "paper")
+    )
+
+
+def all_cores():
+    """Every core there is, so that nothing runs beside a job that asks for them."""
+    return workflow.cores or 1
+
+
+def metrics_files(experiment):
+    """Every metrics file of an experiment, as the configuration asks for it."""
+    return expand(
+        {
+            "accuracy": "results/experiments/accuracy/{dataset}/{plan}/seed{seed}.json",
+            "speedup": "results/experiments/speedup/{dataset}/seed{seed}.json",
+            "sparsity": "results/experiments/sparsity/{dataset}/seed{seed}.json",
+            "missing": "results/experiments/missing/{dataset}/{plan}/seed{seed}.json",
+        }[experiment],
+        dataset=asked(experiment, "datasets"),
+        plan=asked(experiment, "plans"),
+        seed=range(asked(experiment, "seeds")),
+    )
+
+
+def metrics_of_figure(wildcards):
+    """The metrics files that a figure draws."""
+    return metrics_files(FIGURES[wildcards.figure])
+
+
+def all_metrics():
+    """The metrics files of all experiments."""
+    return [path for experiment in EXPERIMENTS for path in metrics_files(experiment)]
+
+
+def figure_files():
+    """Every figure of the experiments in the configuration."""
+    wanted = [
+        figure for figure, experiment in FIGURES.items() if experiment in EXPERIMENTS
+    ]
+    return expand(
+        "results/figures/{figure}.{kind}", figure=wanted, kind=["svg", "pdf", "png"]
+    )
+
+
+def scorecard_digest():
+    """The code that judges the experiments that were asked for."""
+    return digest("scorecard", *(f"scoup.experiments.{name}" for name in EXPERIMENTS))
+
+
+def figure_digest(wildcards):
+    """The code that draws a figure."""
+    return digest("plot", f"scoup.plot.{wildcards.figure}")
+
+
+def memory(wildcards, input, attempt):
+    """Megabytes for a job: a process and a few copies of its data, more after each failed attempt."""
+    return int((600 + 6 * input.size_mb) * attempt)
+
+
+def minutes(wildcards, input, attempt):
+    """Minutes for a job, by the size of its data, more after each failed attempt."""
+    return int((10 + input.size_mb / 20) * attempt)

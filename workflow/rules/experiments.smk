@@ -1,0 +1,112 @@
+"""Experiments. Need: data, index sets, fits. Give: results/experiments/<name>/..., a metrics file each.
+
+One shape for all: the rule, the script, scoup/experiments/<name>.py and the section of config.yaml bear one name,
+settings come through params, and the only output is one file of metrics (workflow/schemas/metrics.schema.json).
+"""
+
+
+rule accuracy:
+    """Measure what each further repetition adds to one run."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+        samples="results/sample/{dataset}/whole/{plan}/seed{seed}.npz",
+        fits=fits_of,
+        full=baseline_of("accuracy"),
+    output:
+        metrics="results/experiments/accuracy/{dataset}/{plan}/seed{seed}.json",
+    log:
+        "results/logs/accuracy/{dataset}/{plan}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/accuracy/{dataset}/{plan}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of("accuracy", ["merges", "finishes"]),
+        weights=weights_of,
+        code=digest("accuracy"),
+    script:
+        "../scripts/accuracy.py"
+
+
+rule speedup:
+    """Time every contender in one process, alone on the machine: it takes all the cores, so nothing runs beside it."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+    output:
+        metrics="results/experiments/speedup/{dataset}/seed{seed}.json",
+    log:
+        "results/logs/speedup/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/speedup/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: all_cores()
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of(
+            "speedup",
+            ["sampling", "repetitions", "finishes", "workers", "sweeps", "repeats"],
+        ),
+        plan=plan_of("speedup"),
+        code=digest("speedup"),
+    script:
+        "../scripts/speedup.py"
+
+
+rule sparsity:
+    """Measure output size against cost for a range of sampling factors."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+        samples=samples_of_plans("sparsity"),
+        fits=fits_of_plans("sparsity"),
+        full=baseline_of("sparsity"),
+    output:
+        metrics="results/experiments/sparsity/{dataset}/seed{seed}.json",
+    log:
+        "results/logs/sparsity/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/sparsity/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of("sparsity", ["plans", "finishes"]),
+        weights=baseline_weights("sparsity"),
+        code=digest("sparsity"),
+    script:
+        "../scripts/sparsity.py"
+
+
+rule missing:
+    """Measure how well a plan does as more and more cells are hidden."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+        merged=merged_of_variants("missing"),
+        times=times_of_variants,
+        truth=truth_of_variants("missing"),
+    output:
+        metrics="results/experiments/missing/{dataset}/{plan}/seed{seed}.json",
+    log:
+        "results/logs/missing/{dataset}/{plan}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/missing/{dataset}/{plan}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        fractions=fractions_of("missing"),
+        code=digest("missing"),
+    script:
+        "../scripts/missing.py"

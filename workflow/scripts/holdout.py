@@ -1,0 +1,13 @@
+"""Hide the cells of a variant from training."""
+
+from dataclasses import replace
+
+from scoup import results, store
+from scoup.holdout import hold_out
+from scoup.job import job
+
+with job(snakemake):
+    dataset = store.read_data(snakemake.input.data)
+    hidden = hold_out(dataset.data, snakemake.params.variant["fraction"], int(snakemake.wildcards.seed))
+    store.write_dataset(snakemake.output.data, replace(dataset, data=hidden.data))
+    results.write_truth(snakemake.output.truth, hidden.coords, hidden.truth)

@@ -1,0 +1,17 @@
+"""Measure output size against cost for a range of sampling factors."""
+
+from scoup import results, store
+from scoup.experiments.sparsity import measure
+from scoup.job import job
+
+with job(snakemake):
+    at, dataset = snakemake.wildcards, store.read_data(snakemake.input.data)
+    data = dataset.data.with_weights(snakemake.params.weights)
+    settings, fits = snakemake.params.settings, iter(snakemake.input.fits)
+    runs = {}
+    for plan, path in zip(settings["plans"], snakemake.input.samples, strict=True):
+        samples = results.read_samples(path)
+        runs[plan] = ([results.read_fit(next(fits)) for _ in samples], samples)
+    context = results.Context("sparsity", at.dataset, "whole", "", int(at.seed), dataset.provenance.mark)
+    found = measure(data, runs, results.read_fit(snakemake.input.full), settings["finishes"], context)
+    results.write_metrics(snakemake.output.metrics, found, settings)
