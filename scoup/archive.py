@@ -124,20 +124,36 @@ def write_archive(
 
     ``compress`` deflates every member: smaller for arrays full of zeros, but such members cannot be mapped.
     """
-    blocks = {name: np.asarray(arrays[name]) for name in sorted(arrays)}
-    for name, array in blocks.items():
-        if array.dtype.hasobject:
-            raise ScoupError.expected(f"{path}: {name}", "numbers, booleans or text", f"dtype {array.dtype}")
+    blocks = _plain_arrays(path, arrays)
     head = {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in blocks.items()}
     document = {"format": FORMAT, "version": VERSION, "kind": kind, "meta": meta, "arrays": head}
     need = sum(array.nbytes + 512 for array in blocks.values()) if not compress else 0
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with atomic(path, need) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         archive.writestr(zipfile.ZipInfo("meta.json", _EPOCH), _to_json(document))
-        for name, array in blocks.items():
-            info = _member(archive, f"{name}.npy", method)
-            with archive.open(info, "w", force_zip64=True) as member:
-                npy.write_array(member, array, allow_pickle=False)
+        _write_members(archive, blocks, method)
+
+
+def write_npz(path: PathLike, arrays: Mapping[str, Any]) -> None:
+    """Write a plain ``.npz`` as numpy does, for raw files in a published format; same arrays, same bytes."""
+    blocks = _plain_arrays(path, arrays)
+    with atomic(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        _write_members(archive, blocks, zipfile.ZIP_STORED)
+
+
+def _plain_arrays(path: PathLike, arrays: Mapping[str, Any]) -> dict[str, Array]:
+    blocks = {name: np.asarray(arrays[name]) for name in sorted(arrays)}
+    for name, array in blocks.items():
+        if array.dtype.hasobject:
+            raise ScoupError.expected(f"{path}: {name}", "numbers, booleans or text", f"dtype {array.dtype}")
+    return blocks
+
+
+def _write_members(archive: zipfile.ZipFile, blocks: Mapping[str, Array], method: int) -> None:
+    for name, array in blocks.items():
+        info = _member(archive, f"{name}.npy", method)
+        with archive.open(info, "w", force_zip64=True) as member:
+            npy.write_array(member, array, allow_pickle=False)
 
 
 def _member(archive: zipfile.ZipFile, name: str, method: int) -> zipfile.ZipInfo:

@@ -22,6 +22,7 @@ from scoup.archive import (
     write_archive,
     write_bytes,
     write_json,
+    write_npz,
     write_text,
 )
 from scoup.coupled import CoupledData, HeldOut, Observed
@@ -44,6 +45,7 @@ __all__ = [
     "write_dataset",
     "write_factors",
     "write_json",
+    "write_npz",
     "write_text",
 ]
 

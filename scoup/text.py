@@ -70,6 +70,16 @@ def read_columns(path: str | PathLike[str], columns: Columns) -> Iterator[Array]
         raise ScoupError.expected(str(path), f"lines of {columns.what}", "an empty file")
 
 
+def count_columns(path: str | PathLike[str]) -> int:
+    """Return the number of words on the first line that is neither blank nor a comment, or 0 if there is none."""
+    for piece in _pieces(Path(path)):
+        for line in piece.split(b"\n"):
+            words = line.split()
+            if words and words[0][:1] not in (b"#", b"%"):
+                return len(words)
+    return 0
+
+
 def _pieces(path: Path) -> Iterator[bytes]:
     """Yield the text in runs of whole lines, each ending in a newline."""
     rest, lines = b"", 0
