@@ -1,0 +1,189 @@
+"""The two merges, and the three ways to finish."""
+
+import numpy as np
+import pytest
+
+from scoup import SCOUP, CoupledData
+from scoup.factors import congruence, factor_match_score, match, wrap
+from scoup.fit import fit
+from scoup.merge import complete, merge, merge_joint, merge_paper, refit, rescale
+from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
+from scoup.records import Fit, FitSpec, MergeSpec, Sample, SampleSpec
+from scoup.sample import draw
+from scoup.terms import terms_of
+from tests.planted import planted
+
+
+def pieces(data, rank, seed, sampling=2, repetitions=4):
+    samples = draw(data, SampleSpec(rank, sampling, repetitions=repetitions), seed)
+    fits = [fit(data.select(sample.indices), FitSpec(rank), seed) for sample in samples]
+    return fits, samples
+
+
+def covered_score(factors, truth):
+    masks = factors.coverage
+    return factor_match_score(
+        [f[m] for f, m in zip(factors.flat, masks, strict=True)], [f[m] for f, m in zip(truth, masks, strict=True)]
+    )
+
+
+def components_agree(factors, truth):
+    """Whether every factor pairs its columns with the planted ones by the same permutation."""
+    orders = [
+        match(congruence([f[m]], [t[m]]))[0].tolist()
+        for f, t, m in zip(factors.flat, truth, factors.coverage, strict=True)
+    ]
+    return all(order == orders[0] for order in orders)
+
+
+@pytest.mark.parametrize("rank", [3, 4, 5])
+def test_joint_finds_planted_factors_where_paper_fails(rank, record_property):
+    found = {"joint": 0, "paper": 0}
+    for seed in range(40):
+        data, truth = planted((60, 80, 9), rank, seed, side=40)
+        fits, samples = pieces(data, rank, seed)
+        for name in found:
+            factors = merge(fits, samples, data, MergeSpec(name)).factors
+            found[name] += covered_score(factors, truth) > 0.99
+            if name == "joint":
+                assert components_agree(factors, truth)
+    record_property("paper_failure_rate", 1 - found["paper"] / 40)
+    print(f"rank {rank}: joint {found['joint']}/40, paper {found['paper']}/40")
+    assert found["joint"] >= 38
+    assert found["paper"] <= found["joint"]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
+def test_more_repetitions_explain_more(noise):
+    counts = (1, 2, 4, 8, 16)
+    shares = []
+    for seed in range(10):
+        data, _ = planted((60, 2000, 9), 3, seed, side=100, noise=noise)
+        best, nothing = fit(data, FitSpec(3), seed).report.cost, zero_cost(data)
+        fits, samples = pieces(data, 3, seed, sampling=(3, 20, 1), repetitions=16)
+        costs = [merge(fits[:r], samples[:r], data, MergeSpec()).report.cost for r in counts]
+        shares.append([explained_share(c, best, nothing) for c in costs])
+    assert (np.diff(np.median(shares, axis=0)) > 0).all()
+    assert sum((np.diff(row) > 0).all() for row in shares) >= 9
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
+def test_complete_reaches_the_cost_of_the_full_fit(noise):
+    good = 0
+    for seed in range(20):
+        data, _ = planted((60, 2000, 9), 3, seed, side=100, noise=noise)
+        best = fit(data, FitSpec(3), seed).report.cost
+        mine = SCOUP(3, sampling=(3, 20, 1), finish="complete", seed=seed).fit(data).report_.cost
+        good += relative_cost(mine, best, zero_cost(data)) <= 1.005
+    assert good >= 19
+
+
+def test_paper_merge_is_algorithm_3_as_printed():
+    """On non-negative data without noise each factor's own matching is right, and both merges agree."""
+    data, truth = planted((30, 40, 9), 3, 0, side=20, signed=False)
+    fits, samples = pieces(data, 3, 0)
+    paper = merge_paper(fits, samples, data)
+    joint = merge_joint(fits, samples, data)
+    assert paper.consistent
+    for merged in (paper, joint):
+        assert covered_score(wrap(merged.flat, data, merged.coverage), truth) > 0.99
+
+
+def test_paper_merge_by_hand():
+    """Two repetitions of one factor: greedy, signed, first repetition wins each row."""
+    rows = [np.array([0, 1, 2]), np.array([0, 1, 3])]
+    common = np.array([0, 1])
+    one = np.array([[3.0, 0.0], [0.0, 4.0], [6.0, 8.0]])
+    two = np.array([[0.0, 3.0], [4.0, 0.0], [8.0, 9.0]])  # columns swapped
+    data = CoupledData(np.ones((4, 2, 2)))
+
+    def fitted(first):
+        ones = np.eye(2)
+        return Fit(wrap([first, ones, ones], data), fit(data, FitSpec(1, max_iter=1)).report)
+
+    samples = [Sample(k, (rows[k], np.arange(2), np.arange(2)), (common, np.arange(2), np.arange(2))) for k in range(2)]
+    merged = merge_paper([fitted(one), fitted(two)], samples, data)
+    # Row 2 comes from the first repetition and row 3 from the second, each over its own common norm.
+    order = np.argmax(np.abs(merged.flat[0][:2]), axis=0)
+    assert sorted(order.tolist()) == [0, 1]
+    expected = {0: (6 / 3, 9 / 3), 1: (8 / 4, 8 / 4)}
+    for column, component in enumerate(order):
+        scale = merged.flat[0][component, column]
+        np.testing.assert_allclose(merged.flat[0][2:, column] / scale, expected[int(component)])
+
+
+def test_one_repetition_of_everything_is_left_as_it_is():
+    data, _ = planted((10, 12, 8), 3, 0, noise=0.5)
+    fits, samples = pieces(data, 3, 0, sampling=1, repetitions=1)
+    for name in ("joint", "paper"):
+        merged = merge(fits, samples, data, MergeSpec(name))
+        assert merged.report.cost == pytest.approx(fits[0].report.cost, rel=1e-8)
+        assert merged.report.coverage == (1.0,) * 4
+
+
+def test_a_repetition_that_does_not_match_is_rejected_and_reported():
+    data, truth = planted((40, 50, 9), 3, 0, side=30)
+    fits, samples = pieces(data, 3, 0, repetitions=5)
+    rng = np.random.default_rng(0)
+    part = data.select(samples[2].indices)
+    nonsense = Fit(wrap([rng.standard_normal((n, 3)) for n in part.sizes], part), fits[2].report)
+    spoilt = [*fits[:2], nonsense, *fits[3:]]
+    merged = merge(spoilt, samples, data, MergeSpec())
+    assert merged.report.rejected == (2,)
+    assert merged.report.scores[2] < 0.5
+    assert covered_score(merged.factors, truth) > 0.99
+
+
+def test_a_column_without_a_common_part_is_never_divided_by_zero():
+    data, _ = planted((20, 30, 9), 2, 0)
+    fits, samples = pieces(data, 2, 0)
+    dead = [f.copy() for f in fits[1].factors.flat]
+    dead[0][samples[1].common_rows[0], 1] = 0.0
+    spoilt = [fits[0], Fit(fits[1].factors.replace_flat(dead), fits[1].report), *fits[2:]]
+    for name in ("joint", "paper"):
+        merged = merge(spoilt, samples, data, MergeSpec(name))
+        assert all(np.isfinite(factor).all() for factor in merged.factors.flat)
+
+
+def test_rows_never_sampled_are_zero_and_known_to_be():
+    data, _ = planted((40, 200, 9), 3, 0)
+    fits, samples = pieces(data, 3, 0, sampling=(2, 20, 1), repetitions=2)
+    for finish, full in (("none", False), ("refit", False), ("complete", True)):
+        factors = merge(fits, samples, data, MergeSpec(finish=finish)).factors
+        for factor, mask in zip(factors.flat, factors.coverage, strict=True):
+            assert not factor[~mask].any()
+            assert mask.all() or not full
+        assert bool(factors.modes[1].any(axis=1).all()) is full
+
+
+def test_each_finish_costs_no_more_than_the_one_before():
+    for noise in (0.0, 1.0):
+        data, _ = planted((40, 200, 9), 3, 0, noise=noise)
+        fits, samples = pieces(data, 3, 0, sampling=(2, 10, 1))
+        ends = [merge(fits, samples, data, MergeSpec(finish=f)) for f in ("none", "refit", "complete")]
+        costs = [end.report.cost for end in ends]
+        assert (np.diff(costs) <= 1e-12 * costs[0]).all()
+        assert ends[0].report.output_size == output_size(ends[0].factors) < output_size(ends[2].factors)
+        for end in ends:
+            assert end.report.cost == pytest.approx(cost(data, end.factors), rel=1e-6, abs=1e-8 * zero_cost(data))
+
+
+def test_rescale_is_the_best_scale():
+    data, truth = planted((10, 12, 8), 3, 0, noise=0.3)
+    rng = np.random.default_rng(0)
+    wrong = [factor * rng.uniform(0.1, 10, size=3) * rng.choice([-1, 1], size=3) for factor in truth]
+    best = rescale(terms_of(data), wrong, 3)
+    floor = cost(data, wrap(best, data))
+    for _ in range(10):
+        nudged = [f * (1 + 0.01 * rng.standard_normal(3)) for f in best]
+        assert cost(data, wrap(nudged, data)) >= floor - 1e-9 * zero_cost(data)
+
+
+def test_refit_and_complete_never_raise_the_cost():
+    data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
+    fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
+    joint = merge_joint(fits, samples, data)
+    flat = rescale(terms_of(data), joint.flat, 3)
+    before = cost(data, wrap(flat, data))
+    assert cost(data, wrap(refit(data, flat, joint.coverage), data)) <= before
+    assert cost(data, wrap(complete(terms_of(data), flat, joint.coverage), data)) <= before
