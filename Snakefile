@@ -4,12 +4,14 @@ snakemake --cores 4                                               everything, at
 snakemake --cores 4 --configfile workflow/configs/quick.yaml      everything, small
 """
 
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.0")
 
 
-configfile: workflow.basedir + "/config.yaml"
+configfile: Path(workflow.basedir, "config.yaml")
 
 
 include: "workflow/rules/common.smk"

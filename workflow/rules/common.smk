@@ -1,18 +1,20 @@
 """Checks of the configuration, and the functions by which rules name their files; no rules."""
 
 import sys
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from scoup import config as settings
 from scoup.errors import ScoupError
 
-sys.path.insert(0, workflow.basedir + "/workflow")
+ROOT = Path(workflow.basedir)
+sys.path.insert(0, str(ROOT / "workflow"))
 
 from digest import digest
 
 try:
-    settings.check(config, workflow.basedir + "/workflow/schemas/config.schema.json")
+    settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
 except ScoupError as error:
     raise WorkflowError(f"config: {error} No job was started.")
 
