@@ -1,0 +1,66 @@
+"""The frame of a job: log, threads, and one sentence on failure."""
+
+import errno
+import logging
+from types import SimpleNamespace
+
+import numba
+import pytest
+
+from scoup.errors import ScoupError
+from scoup.job import job
+
+
+@pytest.fixture
+def snakemake(tmp_path):
+    return SimpleNamespace(rule="fit", log=[str(tmp_path / "logs" / "fit.log")], threads=1, wildcards={"seed": "3"})
+
+
+def read(snakemake):
+    with open(snakemake.log[0]) as file:
+        return file.read()
+
+
+def test_log_lines_of_the_library_reach_the_log_file(snakemake):
+    with job(snakemake):
+        logging.getLogger("scoup.sample").info("kept 7 indices")
+    assert "kept 7 indices" in read(snakemake)
+    assert "fit done in" in read(snakemake)
+
+
+def test_the_body_runs_on_the_threads_of_the_rule(snakemake):
+    before = numba.get_num_threads()
+    with job(snakemake):
+        assert numba.get_num_threads() == 1
+    assert numba.get_num_threads() == before
+
+
+def test_bad_input_ends_in_one_sentence(snakemake, capsys):
+    with pytest.raises(SystemExit) as stopped, job(snakemake):
+        raise ScoupError.expected("rank", "an integer", "five")
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err == "fit seed=3: rank: expected an integer, got five.\n"
+    assert "Traceback" in read(snakemake)
+
+
+def test_a_full_disk_is_named(snakemake, capsys):
+    with pytest.raises(SystemExit), job(snakemake):
+        raise OSError(errno.ENOSPC, "No space left on device", "results/fit/rep0.npz")
+    assert "no space left on the disk of results/fit/rep0.npz; free some and run again" in capsys.readouterr().err
+
+
+def test_an_unforeseen_error_keeps_its_type_and_its_traceback(snakemake):
+    with pytest.raises(ZeroDivisionError), job(snakemake):
+        _ = 1 / 0
+    assert "ZeroDivisionError" in read(snakemake)
+
+
+def test_a_second_job_does_not_write_into_the_log_of_the_first(snakemake, tmp_path):
+    with job(snakemake):
+        pass
+    first = read(snakemake)
+    snakemake.log = [str(tmp_path / "second.log")]
+    with job(snakemake):
+        logging.getLogger("scoup").info("second")
+    snakemake.log = [str(tmp_path / "logs" / "fit.log")]
+    assert read(snakemake) == first

@@ -1,0 +1,106 @@
+"""Result files come back as they were written, to the byte where they must."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from scoup import results
+from scoup.coupled import CoupledData
+from scoup.errors import ScoupError
+from scoup.fit import fit_repetition
+from scoup.merge import merge
+from scoup.records import FitSpec, MergeSpec, SampleSpec
+from scoup.results import Claim, Context, Measure
+from scoup.sample import draw
+from scoup.seeds import generator
+
+SCHEMA = json.loads((Path(__file__).resolve().parent.parent / "workflow/schemas/metrics.schema.json").read_text())
+CONTEXT = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
+COST = Measure("cost", "ratio", "lower", 0.0, None, "a cost")
+
+
+@pytest.fixture(scope="module")
+def run():
+    rng = generator(0, "test")
+    A, B, C, D = (rng.standard_normal((size, 2)) for size in (12, 14, 6, 8))
+    data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
+    samples = draw(data, SampleSpec(rank=2, sampling=[2, 2, 1], repetitions=2), seed=0)
+    fits = [fit_repetition(data, sample, FitSpec(rank=2, max_iter=5), seed=0) for sample in samples]
+    return data, samples, fits, merge(fits, samples, data, MergeSpec())
+
+
+def test_samples_come_back(tmp_path, run):
+    results.write_samples(tmp_path / "s.npz", run[1])
+    back = results.read_samples(tmp_path / "s.npz")
+    for one, other in zip(run[1], back, strict=True):
+        assert one.repetition == other.repetition
+        for name in ("indices", "common"):
+            for mine, theirs in zip(getattr(one, name), getattr(other, name), strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+
+
+def test_fits_and_merged_models_come_back_without_their_seconds(tmp_path, run):
+    results.write_fit(tmp_path / "f.npz", run[2][0])
+    results.write_merged(tmp_path / "m.npz", run[3])
+    for one, other in (
+        (run[2][0], results.read_fit(tmp_path / "f.npz")),
+        (run[3], results.read_merged(tmp_path / "m.npz")),
+    ):
+        for mine, theirs in zip(one.factors.flat, other.factors.flat, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        assert asdict(replace(one.report, seconds={})) == asdict(other.report)
+
+
+def test_the_same_fit_is_the_same_bytes_whatever_it_took(tmp_path, run):
+    fit = run[2][0]
+    slower = replace(fit, report=replace(fit.report, seconds={"solve": 99.0}))
+    results.write_fit(tmp_path / "a.npz", fit)
+    results.write_fit(tmp_path / "b.npz", slower)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_truth_comes_back(tmp_path):
+    coords, truth = np.array([[0, 1], [2, 3], [4, 5]]), np.array([0.5, -1.0])
+    results.write_truth(tmp_path / "t.npz", coords, truth)
+    back = results.read_truth(tmp_path / "t.npz")
+    np.testing.assert_array_equal(back[0], coords)
+    np.testing.assert_array_equal(back[1], truth)
+
+
+def test_metrics_files_follow_their_schema(tmp_path):
+    found = [CONTEXT.metric(COST, 1.5, repetitions=2, merge="joint"), CONTEXT.on(plan="full").metric(COST, 1.0)]
+    results.write_metrics(tmp_path / "m.json", found, {"seeds": 2})
+    jsonschema.validate(json.loads((tmp_path / "m.json").read_text()), SCHEMA)
+    assert results.read_metrics(tmp_path / "m.json") == found
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])
+def test_a_value_outside_its_range_is_no_metric(value):
+    with pytest.raises(ScoupError, match="metric cost: expected"):
+        CONTEXT.metric(COST, value)
+
+
+def test_a_file_without_metrics_is_refused(tmp_path):
+    with pytest.raises(ScoupError, match="metrics: expected at least one, got none"):
+        results.write_metrics(tmp_path / "m.json", [])
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_pick_matches_fields_and_coordinates():
+    found = [CONTEXT.on(seed=seed).metric(COST, seed, r=r) for seed in range(2) for r in (1, 2)]
+    assert [metric.value for metric in results.pick(found, "cost", r=2)] == [0, 1]
+    assert [metric.at["r"] for metric in results.pick(found, "cost", seed=1)] == [1, 2]
+    assert results.pick(found, "cost", r=3) == results.pick(found, "cost", nosuch=1) == []
+
+
+@pytest.mark.parametrize(
+    ("bar", "higher", "holds"), [(1.0, True, True), (3.0, True, False), (3.0, False, True), (None, True, None)]
+)
+def test_a_claim_is_judged_by_the_median(bar, higher, holds):
+    runs = [CONTEXT.metric(COST, value) for value in (0.0, 2.0, 50.0)]
+    claim = Claim.of(("text", "2", "ratio"), runs, bar, higher)
+    assert (claim.ours, claim.holds, claim.runs) == (2.0, holds, 3)

@@ -1,0 +1,47 @@
+"""The scorecard says what does not hold, and finds its place in the README."""
+
+import pytest
+
+from scoup import scorecard
+from scoup.errors import ScoupError
+from scoup.experiments.accuracy import MONOTONE
+from scoup.experiments.measures import EXPLAINED, RELATIVE_COST
+from scoup.results import Context
+
+
+def runs(monotone):
+    found = []
+    for seed, value in enumerate(monotone):
+        context = Context("accuracy", "brainq", "whole", "scoup", seed, "simulated")
+        found.append(context.metric(MONOTONE, value, merge="joint", finish="none"))
+        found.append(context.metric(RELATIVE_COST, 1.05, merge="joint", finish="none", repetitions=2))
+        found.append(context.metric(EXPLAINED, 0.9, merge="joint", finish="none", repetitions=2))
+    return found
+
+
+def test_a_claim_that_does_not_hold_says_so():
+    rows = scorecard.judge(runs([1, 0, 1, 1]))
+    assert (rows[0]["ours"], rows[0]["holds"]) == (0.75, False)
+    assert "| simulated | **no** |" in scorecard.table(rows)
+
+
+def test_every_run_counts():
+    rows = scorecard.judge(runs([1] * 20))
+    assert [row["runs"] for row in rows] == [20, 20]
+    assert all(row["holds"] for row in rows)
+
+
+def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- /scorecard -->\nafter\n")
+    scorecard.store.write_json(tmp_path / "scorecard.json", {"claims": scorecard.judge(runs([1]))})
+    scorecard.main(str(readme), str(tmp_path))
+    text = readme.read_text()
+    assert text.startswith("before\n<!-- scorecard -->\n| experiment |")
+    assert text.endswith("<!-- /scorecard -->\nafter\n")
+    assert "stale" not in text
+
+
+def test_a_readme_without_markers_is_refused():
+    with pytest.raises(ScoupError, match="README: expected the markers"):
+        scorecard.insert("no markers", "scorecard", "table")

@@ -1,0 +1,110 @@
+"""Killed jobs, killed runs and full disks leave nothing half-made, and the next run ends in the same bytes."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.workflow.conftest import command, snakemake, succeeded
+from tests.workflow.test_runs import digests
+
+pytestmark = pytest.mark.xdist_group("workflow")
+TARGETS = ["results/figures/accuracy.svg", "results/figures/sparsity.svg"]
+
+
+def until(condition, process, seconds=120):
+    """Poll until ``condition`` gives something, the process ends, or time is up."""
+    limit = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < limit:
+        found = condition()
+        if found:
+            return found
+        os.sched_yield()
+    return None
+
+
+def children(pid):
+    """Return the ids of all processes below ``pid``, nearest first."""
+    found = []
+    for task in (f"/proc/{pid}/task/{pid}/children",):
+        try:
+            with open(task) as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            return found
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
+def fit_script(pid):
+    """Return the id of a running job of the rule ``fit`` below ``pid``, if there is one."""
+    for child in children(pid):
+        try:
+            with open(f"/proc/{child}/cmdline") as file:
+                words = file.read()
+        except OSError:
+            continue
+        if "fit.py" in words and "python" in words.split("\0")[0]:
+            return child
+    return None
+
+
+def start(folder):
+    folder.mkdir()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")}
+    return subprocess.Popen(
+        command(folder, *TARGETS), env=environment, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def same(folder, finished):
+    mine, theirs = digests(folder), digests(finished)
+    assert mine
+    assert mine == {name: theirs[name] for name in mine}
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs /proc to find the running job")
+def test_a_killed_job_and_a_killed_run_end_in_the_same_bytes(finished, tmp_path):
+    process = start(tmp_path / "run")
+    job = until(lambda: fit_script(process.pid), process)
+    assert job, "no fit was ever seen running"
+    os.kill(job, signal.SIGKILL)
+    process.wait(timeout=300)
+    assert process.returncode != 0
+    again = subprocess.Popen(
+        command(tmp_path / "run", *TARGETS), env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until(lambda: fit_script(again.pid), again)
+    os.killpg(again.pid, signal.SIGKILL)
+    again.wait(timeout=60)
+    succeeded(snakemake(tmp_path / "run", *TARGETS))
+    same(tmp_path / "run", finished)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of a few megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("needs root to mount a small tmpfs")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_a_clear_error_and_leaves_no_truncated_result(finished, small_disk):
+    done = snakemake(small_disk / "run", *TARGETS)
+    assert done.returncode != 0
+    assert "space" in (done.stdout + done.stderr).lower()
+    if (small_disk / "run" / "results").exists():
+        mine, theirs = digests(small_disk / "run"), digests(finished)
+        assert mine == {name: theirs[name] for name in mine}
+    subprocess.run(["mount", "-o", "remount,size=300m", str(small_disk)], check=True)
+    succeeded(snakemake(small_disk / "run", *TARGETS))
+    same(small_disk / "run", finished)

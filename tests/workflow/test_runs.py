@@ -1,0 +1,102 @@
+"""A second run does nothing, a change reruns what hangs on it, and the number of cores changes no byte."""
+
+import hashlib
+import json
+import shutil
+
+import jsonschema
+import numpy as np
+import pytest
+
+from scoup import results
+from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
+
+pytestmark = pytest.mark.xdist_group("workflow")
+CLOCKED = ("logs", "benchmarks", "times")
+
+
+def digests(folder):
+    """Return ``{path: sha256}`` of all results but logs and times; seconds in metrics are left out."""
+    found = {}
+    for path in sorted((folder / "results").rglob("*")):
+        name = path.relative_to(folder / "results")
+        if path.is_dir() or name.parts[0] in CLOCKED or "speedup" in str(name) or name.stem in ("scorecard",):
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".json" and name.parts[0] == "experiments":
+            content = json.dumps([m for m in json.loads(content)["metrics"] if m["unit"] != "s"]).encode()
+        if name.parts[0] == "figures" and name.stem == "missing":
+            continue  # it shows seconds
+        found[str(name)] = hashlib.sha256(content).hexdigest()
+    return found
+
+
+def test_every_metrics_file_follows_the_schema(finished):
+    schema = json.loads((ROOT / "workflow" / "schemas" / "metrics.schema.json").read_text())
+    files = list((finished / "results" / "experiments").rglob("*.json"))
+    assert files
+    for path in files:
+        jsonschema.validate(json.loads(path.read_text()), schema)
+
+
+def test_simulated_data_is_called_simulated_in_every_metric(finished):
+    for path in (finished / "results" / "experiments").rglob("*.json"):
+        assert {metric.provenance for metric in results.read_metrics(path)} == {"simulated"}
+
+
+def test_every_job_leaves_log_and_benchmark(finished):
+    logs = {
+        p.relative_to(finished / "results/logs").with_suffix("") for p in (finished / "results/logs").rglob("*.log")
+    }
+    folder = finished / "results" / "benchmarks"
+    assert logs == {path.relative_to(folder).with_suffix("") for path in folder.rglob("*.tsv")}
+
+
+def test_a_second_run_does_nothing(finished):
+    assert "Nothing to be done" in succeeded(snakemake(finished, "--dry-run", cores=4))
+
+
+def test_a_changed_sample_reruns_only_what_hangs_on_it(run):
+    path = run / "results" / "sample" / "brainq" / "whole" / "scoup" / "seed0.npz"
+    results.write_samples(path, _other(results.read_samples(path)))
+    jobs = planned(succeeded(snakemake(run, "--dry-run")))
+    assert set(jobs) == {"fit", "accuracy", "plot", "scorecard"}
+    assert all("/brainq/whole/scoup/seed0/" in output for output in jobs["fit"])
+    assert jobs["accuracy"] == ["results/experiments/accuracy/brainq/scoup/seed0.json"]
+    assert {output.rsplit("/", 1)[1] for output in jobs["plot"]} == {"accuracy.svg"}
+
+
+def _other(samples):
+    """The same samples with the last index of the longest mode left out of the first repetition."""
+    first = samples[0]
+    keep = [np.union1d(index[:-1], common) for index, common in zip(first.indices, first.common, strict=True)]
+    return [results.Sample(0, tuple(keep), first.common), *samples[1:]]
+
+
+def test_a_changed_module_reruns_its_stages(run, tmp_path):
+    root = tmp_path / "code"
+    for name in ("scoup", "workflow", "envs"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, root / name)
+    assert "Nothing to be done" in succeeded(snakemake(run, "--dry-run", root=root))
+    with (root / "config.yaml").open("a") as file:
+        file.write("\n# a comment\n")
+    assert "Nothing to be done" in succeeded(snakemake(run, "--dry-run", root=root))
+    with (root / "scoup" / "merge.py").open("a") as file:
+        file.write("\nADDED = 1\n")
+    jobs = planned(succeeded(snakemake(run, "--dry-run", root=root)))
+    assert {"merge", "accuracy", "sparsity"} <= set(jobs)
+    assert not {"download", "preprocess", "holdout", "sample", "fit"} & set(jobs)
+
+
+def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
+    succeeded(snakemake(tmp_path / "run", cores=4))
+    assert digests(tmp_path / "run") == digests(finished)
+
+
+def test_deleted_results_come_back_to_the_byte(finished, run):
+    shutil.rmtree(run / "results" / "merge")
+    shutil.rmtree(run / "results" / "fit" / "brainq")
+    succeeded(snakemake(run, cores=1))
+    assert digests(run) == digests(finished)
