@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -70,7 +71,7 @@ class Block:
             return self.mask.cells.nnz
         return prod(self.shape) if self.mask is None else int(np.count_nonzero(self.mask))
 
-    @property
+    @cached_property
     def norm2(self) -> float:
         """Squared norm of the observed values, accumulated in double precision."""
         flat = self.values.values if isinstance(self.values, SparseTensor) else self.values.reshape(-1)

@@ -28,7 +28,6 @@ Array = NDArray[Any]
 # A repetition whose match with the reference is below this share of the typical one found other components.
 REJECT_BELOW = 0.5
 REFIT_SWEEPS = 3
-COMPLETE_SWEEPS = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
     """Merge fits of samples of ``data``; then finish as ``spec`` says.
 
     finish ``none`` keeps rows that were never sampled at zero; ``refit`` makes a few ALS sweeps over the
-    covered rows only, which keeps these zeros; ``complete`` makes a full sweep over all rows.
+    covered rows only, which keeps these zeros; ``complete`` goes on with one full sweep over all rows.
     A single repetition that covers everything is returned as it is.
     """
     if not fits or len(fits) != len(samples):
@@ -55,22 +54,62 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
     clock = Clock()
     with clock("merge"):
         pieces = merge_joint(fits, samples, data) if spec.merge == "joint" else merge_paper(fits, samples, data)
-    with clock("arrange"):
-        terms = terms_of(data)
-    flat, coverage = pieces.flat, pieces.coverage
+    with clock("select"):
+        part = Part.of(data, pieces.coverage)
+    flat = part.rows(pieces.flat)
     if spec.merge == "joint":
         with clock("scale"):
-            flat = rescale(terms, flat, data.ndim)
+            flat = rescale(part.terms, flat, data.ndim)
     with clock("finish"):
-        if spec.finish == "refit":
-            flat = refit(data, flat, coverage)
-        elif spec.finish == "complete":
-            flat = complete(terms, flat, coverage)
+        if spec.finish != "none":
+            flat = als_sweeps(part.terms, flat, REFIT_SWEEPS)
+        flat, coverage = part.whole(flat), pieces.coverage
+        if spec.finish == "complete":
+            flat, losses = complete(terms_of(data), flat, coverage)
             coverage = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
-    with clock("losses"):
-        losses = dict(zip([b.name for b in data.blocks], block_losses(terms, flat), strict=True))
+        else:
+            losses = part.losses(flat)
     factors = wrap(flat, data, coverage)
-    return Merged(factors, _report(data, factors, losses, pieces, clock))
+    return Merged(factors, _report(data, factors, dict(zip(part.names, losses, strict=True)), pieces, clock))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The data on covered rows. Elsewhere the merged model is zero, so nothing more is needed to scale or refit it."""
+
+    data: CoupledData
+    kept: tuple[Array, ...]
+    terms: list[Term]
+    outside: tuple[float, ...]
+
+    @classmethod
+    def of(cls, data: CoupledData, coverage: Sequence[Array]) -> Part:
+        """Select the covered rows; ``outside`` is the squared norm of each block beyond them."""
+        kept = tuple(np.flatnonzero(mask) for mask in coverage)
+        chosen = data if all(mask.all() for mask in coverage) else data.select(kept)
+        beyond = (max(b.norm2 - c.norm2, 0.0) for b, c in zip(data.blocks, chosen.blocks, strict=True))
+        return cls(data, kept, terms_of(chosen), tuple(beyond))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the blocks."""
+        return [block.name for block in self.data.blocks]
+
+    def rows(self, flat: Sequence[Array]) -> list[Array]:
+        """The covered rows of each factor."""
+        return [np.ascontiguousarray(factor[index]) for factor, index in zip(flat, self.kept, strict=True)]
+
+    def whole(self, flat: Sequence[Array]) -> list[Array]:
+        """Put covered rows back in their places, zeros elsewhere."""
+        full = [np.zeros((size, rows.shape[1]), rows.dtype) for size, rows in zip(self.data.sizes, flat, strict=True)]
+        for factor, index, rows in zip(full, self.kept, flat, strict=True):
+            factor[index] = rows
+        return full
+
+    def losses(self, flat: Sequence[Array]) -> list[float]:
+        """Squared error of each block of the whole data, for a model that is zero outside the covered rows."""
+        inside = block_losses(self.terms, self.rows(flat))
+        return [loss + rest for loss, rest in zip(inside, self.outside, strict=True)]
 
 
 def _report(data: CoupledData, factors: Factors, losses: dict[str, float], pieces: Pieces, clock: Clock) -> MergeReport:
@@ -236,28 +275,18 @@ def _best_scale(term: Term, flat: Sequence[Array], grams: Sequence[Array]) -> Ar
     return pseudoinverse(np.asarray(system, dtype=np.float64)) @ target
 
 
-def refit(
-    data: CoupledData, flat: Sequence[Array], coverage: Sequence[Array], sweeps: int = REFIT_SWEEPS
-) -> list[Array]:
-    """Make ALS sweeps on the covered rows alone; rows that were never sampled stay zero."""
-    kept = [np.flatnonzero(mask) for mask in coverage]
-    part = data.select(kept)
-    terms, small = terms_of(part), [factor[index] for factor, index in zip(flat, kept, strict=True)]
-    grams = grams_of(small)
+def als_sweeps(terms: Sequence[Term], flat: Sequence[Array], sweeps: int) -> list[Array]:
+    """Make a few ALS sweeps: on the terms of the covered rows this is the refit, which keeps the zeros."""
+    flat, grams = list(flat), grams_of(flat)
     for _ in range(sweeps):
-        small, grams, _ = als.sweep(terms, small, grams)
-    whole = [np.zeros_like(factor) for factor in flat]
-    for factor, index, rows in zip(whole, kept, small, strict=True):
-        factor[index] = rows
-    return whole
+        flat, grams, _ = als.sweep(terms, flat, grams)
+    return flat
 
 
 def complete(
-    terms: Sequence[Term], flat: Sequence[Array], coverage: Sequence[Array], sweeps: int = COMPLETE_SWEEPS
-) -> list[Array]:
-    """Make full ALS sweeps from the merged factors, the factor with the most rows missing first."""
+    terms: Sequence[Term], flat: Sequence[Array], coverage: Sequence[Array]
+) -> tuple[list[Array], list[float]]:
+    """Make one full ALS sweep, the factor with the most rows missing first; return factors and losses."""
     positions = sorted(range(len(flat)), key=lambda n: float(coverage[n].mean()))
-    flat, grams = list(flat), grams_of(flat)
-    for _ in range(sweeps):
-        flat, grams, _ = als.sweep(terms, flat, grams, positions)
-    return flat
+    new, _, losses = als.sweep(terms, flat, grams_of(flat), positions)
+    return new, losses

@@ -6,7 +6,7 @@ import pytest
 from scoup import SCOUP, CoupledData
 from scoup.factors import congruence, factor_match_score, match, wrap
 from scoup.fit import fit
-from scoup.merge import complete, merge, merge_joint, merge_paper, refit, rescale
+from scoup.merge import Part, als_sweeps, complete, merge, merge_joint, merge_paper, rescale
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
 from scoup.records import Fit, FitSpec, MergeSpec, Sample, SampleSpec
 from scoup.sample import draw
@@ -183,7 +183,10 @@ def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
     joint = merge_joint(fits, samples, data)
-    flat = rescale(terms_of(data), joint.flat, 3)
-    before = cost(data, wrap(flat, data))
-    assert cost(data, wrap(refit(data, flat, joint.coverage), data)) <= before
-    assert cost(data, wrap(complete(terms_of(data), flat, joint.coverage), data)) <= before
+    part = Part.of(data, joint.coverage)
+    flat = rescale(part.terms, part.rows(joint.flat), 3)
+    before = cost(data, wrap(part.whole(flat), data))
+    again = part.whole(als_sweeps(part.terms, flat, 1))
+    assert cost(data, wrap(again, data)) <= before
+    full, losses = complete(terms_of(data), again, joint.coverage)
+    assert cost(data, wrap(full, data)) == pytest.approx(sum(losses)) <= before
