@@ -12,8 +12,11 @@ from typing import Any
 
 import jsonschema
 
+from scoup.datasets import SUBJECTS
 from scoup.errors import ScoupError
+from scoup.raw.brainq import NOUNS
 from scoup.records import FitSpec, MergeSpec, SampleSpec
+from scoup.simulate import brainq, facebook, random
 
 Config = Mapping[str, Any]
 KINDS = {
@@ -48,6 +51,23 @@ def fit_spec(plan: Config) -> dict[str, Any]:
 def merge_spec(plan: Config) -> dict[str, Any]:
     """Return the settings of a plan that say how repetitions are merged, as :class:`MergeSpec` takes them."""
     return _part(plan, MergeSpec)
+
+
+def shapes(asked: Config) -> dict[str, tuple[int, ...]]:
+    """Return the sizes of the tensor of each data set that are known before it is made."""
+    return {name: shape for name, dataset in asked.items() if (shape := _shape(dataset))}
+
+
+def _shape(dataset: Config) -> tuple[int, ...] | None:
+    size, options = dataset["size"], dataset["options"]
+    if dataset["kind"] == "brainq" and options.get("grid", "paper") == "paper":
+        wide, long, high = brainq.SIZES[size].grid
+        voxels = wide * long * (high + options.get("extra_slices", 2))
+        return len(NOUNS), voxels, len(options.get("subjects", SUBJECTS))
+    if dataset["kind"] == "facebook":
+        network = facebook.SIZES[size]
+        return network.users, network.users, network.days
+    return random.SIZES[size].sizes[:3] if dataset["kind"] == "random" else None
 
 
 def check_ranks(config: Config, shapes: Mapping[str, tuple[int, ...]]) -> None:

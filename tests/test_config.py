@@ -93,3 +93,14 @@ def test_specs_hold_only_what_their_stage_reads(given):
 def test_side_sampling_comes_by_mode_number(given):
     plan = given["plans"]["scoup"] | {"side_sampling": {"0": 3}}
     assert config.sample_spec(plan)["side_sampling"] == {0: 3}
+
+
+def test_shapes_are_known_before_the_data_is_made(given):
+    found = config.shapes(given["datasets"])
+    assert found["brainq"] == (60, 77775, 9)
+    assert found["random"][0] == 500
+
+
+def test_a_shape_that_only_the_data_knows_is_left_open(given):
+    given["datasets"]["brainq"]["options"] = {"grid": "compact"}
+    assert "brainq" not in config.shapes(given["datasets"])

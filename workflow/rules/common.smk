@@ -15,6 +15,7 @@ from digest import digest
 
 try:
     settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
+    settings.check_ranks(config, settings.shapes(config["datasets"]))
 except ScoupError as error:
     raise WorkflowError(f"config: {error} No job was started.")
 
