@@ -10,6 +10,7 @@ SUBJECTS = tuple(f"P{number}" for number in range(1, 10))
 QUESTIONS_FILE = "MTurk_semantic_features.npz"
 FMRI_EXCERPT_FILE = "fmri_voxels_excerpt.npz"
 WALL_FILE, LINKS_FILE = "facebook-wall.txt.gz", "facebook-links.txt.gz"
+TENSOR_FILE, MATRIX_FILE = "tensor.tns.gz", "matrix0.tns.gz"
 SMALL_WALL_FILE, SMALL_LINKS_FILE = "user-wall-small.txt.gz", "user-links-small.txt.gz"
 
 _SCIENCE = "www.cs.cmu.edu/afs/cs/project/theo-73/www/science2008"
@@ -110,6 +111,14 @@ DATASETS = {
             _BRAIN_CITATION,
         ),
         DataSource("facebook", "facebook", (WALL, LINKS), _WALL_ORIGIN, _WALL_LICENCE, _WALL_CITATION),
+        DataSource(
+            "random",
+            "random",
+            (RemoteFile(TENSOR_FILE, structure="tns"), RemoteFile(MATRIX_FILE, structure="tns")),
+            "scoup.simulate.random",
+            "none needed: drawn by the program",
+            "none needed: drawn by the program",
+        ),
         DataSource(
             "brainq_excerpt",
             "brainq",

@@ -12,9 +12,11 @@ from scoup.errors import ScoupError
 from scoup.seeds import check_seed
 from scoup.simulate.brainq import simulate_brainq
 from scoup.simulate.facebook import simulate_facebook
+from scoup.simulate.random import simulate_random
+from scoup.threads import one_thread
 
-SIZES = ("full", "small", "tiny")
-SIMULATORS = {"brainq": simulate_brainq, "facebook": simulate_facebook}
+SIZES = ("full", "quick", "tiny")
+SIMULATORS = {"brainq": simulate_brainq, "facebook": simulate_facebook, "random": simulate_random}
 TRUTH_FILE = "truth.json"
 
 
@@ -25,4 +27,6 @@ def simulate(name: str, folder: str | PathLike[str], size: str = "full", seed: i
         raise ScoupError.expected("dataset", f"one that can be simulated ({', '.join(SIMULATORS)})", repr(name), hint)
     if size not in SIZES:
         raise ScoupError.expected("size", f"one of {', '.join(SIZES)}", repr(size))
-    SIMULATORS[name](Path(folder), size, check_seed(seed))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with one_thread():  # the last bits of a product depend on how many threads share it
+        SIMULATORS[name](Path(folder), size, check_seed(seed))

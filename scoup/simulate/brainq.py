@@ -42,7 +42,7 @@ class BrainSize:
 
 SIZES = {
     "full": BrainSize(GRID, _PUBLISHED_VOXELS),
-    "small": BrainSize((26, 31, 12), tuple(count // 8 for count in _PUBLISHED_VOXELS)),
+    "quick": BrainSize((26, 31, 12), tuple(count // 8 for count in _PUBLISHED_VOXELS)),
     "tiny": BrainSize((12, 14, 6), tuple(count // 70 for count in _PUBLISHED_VOXELS)),
 }
 
@@ -95,8 +95,8 @@ def smooth_maps(places: Array, centres: Array, signs: Array, width: float) -> Ar
     """Return sums of Gaussian bumps (maps, V), scaled to unit mean square: places (V, 3), centres (maps, blobs, 3)."""
     maps = np.zeros((len(centres), len(places)))
     for blob in range(centres.shape[1]):
-        for row, centre, sign in zip(maps, centres[:, blob], signs[:, blob], strict=True):
-            row += sign * np.exp(-((places - centre) ** 2).sum(axis=1) / (2 * width**2))
+        for number, (centre, sign) in enumerate(zip(centres[:, blob], signs[:, blob], strict=True)):
+            maps[number] += sign * np.exp(-((places - centre) ** 2).sum(axis=1) / (2 * width**2))
     return maps / np.sqrt((maps**2).mean(axis=1, keepdims=True) + 1e-12)
 
 

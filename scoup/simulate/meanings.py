@@ -65,18 +65,77 @@ _ASKED = {
     "CAN YOU BREAK IT?": "handy home -alive",
 }
 _LIKE, _NEAR, _MATTERS = "COULD IT BE TAKEN FOR {}?", "WOULD YOU SEE IT NEAR {}?", "DOES IT MATTER TO A {}?"
-_PEOPLE = (
-    "BAKER BARBER BUILDER BUTCHER CARPENTER CHILD CLERK COOK DENTIST DOCTOR DRIVER FARMER FISHER GARDENER GUARD HUNTER "
-    "JUDGE LOCKSMITH MASON MECHANIC MILLER MINER NURSE PAINTER PILOT PLUMBER POSTMAN PRIEST ROOFER SAILOR SHEPHERD SINGER "
-    "SMITH SOLDIER STUDENT SURGEON TAILOR TEACHER TRADER VET WAITER WATCHMAKER WEAVER WELDER WRITER ZOOKEEPER ACTOR ARTIST "
-    "ATHLETE AUTHOR BANKER BARISTA BROKER COACH"
-).split()
+_PEOPLE = [
+    "BAKER",
+    "BARBER",
+    "BUILDER",
+    "BUTCHER",
+    "CARPENTER",
+    "CHILD",
+    "CLERK",
+    "COOK",
+    "DENTIST",
+    "DOCTOR",
+    "DRIVER",
+    "FARMER",
+    "FISHER",
+    "GARDENER",
+    "GUARD",
+    "HUNTER",
+    "JUDGE",
+    "LOCKSMITH",
+    "MASON",
+    "MECHANIC",
+    "MILLER",
+    "MINER",
+    "NURSE",
+    "PAINTER",
+    "PILOT",
+    "PLUMBER",
+    "POSTMAN",
+    "PRIEST",
+    "ROOFER",
+    "SAILOR",
+    "SHEPHERD",
+    "SINGER",
+    "SMITH",
+    "SOLDIER",
+    "STUDENT",
+    "SURGEON",
+    "TAILOR",
+    "TEACHER",
+    "TRADER",
+    "VET",
+    "WAITER",
+    "WATCHMAKER",
+    "WEAVER",
+    "WELDER",
+    "WRITER",
+    "ZOOKEEPER",
+    "ACTOR",
+    "ARTIST",
+    "ATHLETE",
+    "AUTHOR",
+    "BANKER",
+    "BARISTA",
+    "BROKER",
+    "COACH",
+]
 
 # Other features of the published table that are no questions; preprocessing must leave them out.
-MEASURES = (
-    "Word length,White pixel count,Internal details,Verticality,Horizontalness,Left-diagonalness,"
-    "Right-diagonalness,Aspect-ratio: skinny->fat,Prickiliness,Line curviness,3D curviness"
-).split(",")
+MEASURES = [
+    "Word length",
+    "White pixel count",
+    "Internal details",
+    "Verticality",
+    "Horizontalness",
+    "Left-diagonalness",
+    "Right-diagonalness",
+    "Aspect-ratio: skinny->fat",
+    "Prickiliness",
+    "Line curviness",
+    "3D curviness",
+]
 # Shares of the answers 1, 2, 3, 4 (and the rest 5) among the published ones.
 _SHARES = (0.49, 0.11, 0.16, 0.08)
 
