@@ -272,14 +272,22 @@ def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Ma
     return Matches.of(dots, own, norms)
 
 
-def match_folds(data: Products, held: Array, setting: Setting, ways: Sequence[tuple[str, float]]) -> list[Matches]:
-    """Fit every fold once and compare under each of ``ways``, pairs of a rule and a ridge."""
-    parts: list[list[Matches]] = [[] for _ in ways]
-    for part in batches(held, data.nouns, data.subjects, setting.rank):
+def match_folds(
+    data: Products, held: Array, setting: Setting, ways: Sequence[tuple[str, float]], ranks: Sequence[int] = ()
+) -> list[Matches]:
+    """Fit every fold at each of ``ranks`` and compare under each of ``ways``, pairs of a rule and a ridge.
+
+    The list runs over ranks, then over ways. Ranks share what does not depend on them.
+    """
+    ranks = ranks or [setting.rank]
+    parts: list[list[Matches]] = [[] for _ in range(len(ranks) * len(ways))]
+    for part in batches(held, data.nouns, data.subjects, max(ranks)):
         fold = prepare(data, held[part], setting)
-        model = fit_folds(data, fold, setting, starts(fold, setting.rank))
-        for found, (rule, ridge) in zip(parts, ways, strict=True):
-            found.append(predict(fold, model, held[part], rule, ridge))
+        start = starts(fold, max(ranks))
+        for number, rank in enumerate(ranks):
+            model = fit_folds(data, fold, setting, start[:, :rank])
+            for found, (rule, ridge) in zip(parts[number * len(ways) :], ways, strict=False):
+                found.append(predict(fold, model, held[part], rule, ridge))
     return [_join(found) for found in parts]
 
 
