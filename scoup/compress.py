@@ -28,7 +28,13 @@ _SMALLEST_SHARE = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Compression:
-    """Data with one mode replaced by coordinates in a basis of it, and the way back."""
+    """Data with one mode replaced by coordinates in a basis of it, and the way back.
+
+    >>> data = CoupledData(np.arange(60.0).reshape(2, 15, 2))
+    >>> short = compress(data, mode=1)
+    >>> short.data.shape[1] <= 4
+    True
+    """
 
     data: CoupledData
     mode: int
@@ -50,6 +56,9 @@ def longest(data: CoupledData) -> int | None:
     """Return the longest mode if it can be compressed, else None.
 
     Plain least squares only: the tensor and the matrices on that mode are dense, nothing is missing in them.
+
+    >>> longest(CoupledData(np.ones((2, 15, 2))))
+    1
     """
     mode = int(np.argmax(data.shape))
     blocks = [block for block in data.blocks if mode in block.factors]
@@ -60,6 +69,9 @@ def pays(data: CoupledData, mode: int, rank: int, sweeps: int) -> bool:
     """Tell whether the shorter mode is worth the Gram matrix.
 
     That costs n q^2 multiplications in one fast product, a sweep saves 4 n q F at memory speed.
+
+    >>> pays(CoupledData(np.ones((6, 5000, 4))), mode=1, rank=3, sweeps=100)
+    True
     """
     length = data.shape[mode]
     width = prod(data.shape) // length + sum(b.shape[1] for b in data.blocks[1:] if mode in b.factors)
@@ -67,7 +79,15 @@ def pays(data: CoupledData, mode: int, rank: int, sweeps: int) -> bool:
 
 
 def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Compression:
-    """Compress ``mode``; ``starts`` are (n, F) arrays whose columns the basis must span as well."""
+    """Compress ``mode``; ``starts`` are (n, F) arrays whose columns the basis must span as well.
+
+    >>> data = CoupledData(np.random.default_rng(0).standard_normal((2, 15, 2)))
+    >>> short = compress(data, mode=1)
+    >>> core = np.moveaxis(short.data.tensor, 1, 0).reshape(4, 4)
+    >>> unfolded = np.moveaxis(data.tensor, 1, 0).reshape(15, 4)
+    >>> np.allclose(short.expand(core), unfolded)
+    True
+    """
     tensor = data.blocks[0].values
     assert isinstance(tensor, np.ndarray)
     shape = tensor.shape

@@ -22,14 +22,24 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """A mask that lists the missing cells: everything else is observed, zeros included."""
+    """A mask that lists the missing cells: everything else is observed, zeros included.
+
+    >>> cells = SparseTensor([[0], [0], [0]], [1.0], (2, 2, 2))
+    >>> CoupledData(SparseTensor.from_dense(np.ones((2, 2, 2))), tensor_mask=HeldOut(cells)).blocks[0].observed
+    7
+    """
 
     cells: SparseTensor
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """A mask that lists the observed cells: nothing else is known."""
+    """A mask that lists the observed cells: nothing else is known.
+
+    >>> cells = SparseTensor([[0, 1], [0, 1], [0, 1]], [1.0, 1.0], (2, 2, 2))
+    >>> CoupledData(SparseTensor.from_dense(np.ones((2, 2, 2))), tensor_mask=Observed(cells)).blocks[0].observed
+    2
+    """
 
     cells: SparseTensor
 
@@ -45,6 +55,10 @@ class Block:
     boolean array for dense values, ``HeldOut`` or ``Observed`` for sparse ones, or None when every
     cell is observed. Unobserved cells of ``values`` are zero. ``factors`` are the positions of
     the block's factor matrices in the flat list ``[*modes, *sides]``.
+
+    >>> block = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))}).blocks[1]
+    >>> block.name, block.shape, block.factors, block.norm2
+    ('matrix0', (2, 5), (0, 3), 10.0)
     """
 
     name: str

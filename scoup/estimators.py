@@ -273,6 +273,12 @@ def _tick(bar: Any, result: Fit) -> Fit:
 
 
 def check_data(data: Any) -> None:
-    """Refuse anything but :class:`CoupledData`."""
+    """Refuse anything but :class:`CoupledData`.
+
+    >>> check_data([1, 2])
+    Traceback (most recent call last):
+    ...
+    scoup.errors.ScoupError: data: expected a CoupledData(tensor, matrices), got list.
+    """
     if not isinstance(data, CoupledData):
         raise ScoupError.expected("data", "a CoupledData(tensor, matrices)", type(data).__name__)

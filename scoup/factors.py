@@ -17,12 +17,20 @@ Array = NDArray[Any]
 
 
 def column_norms(factor: Array) -> Array:
-    """Euclidean norm of each column, in double precision."""
+    """Euclidean norm of each column, in double precision.
+
+    >>> column_norms(np.array([[3.0, 0.0], [4.0, 1.0]])).tolist()
+    [5.0, 1.0]
+    """
     return np.sqrt(np.einsum("if,if->f", factor, factor, dtype=np.float64))
 
 
 def scale_columns(factor: Array, norms: Array) -> Array:
-    """Divide columns by ``norms``; a zero column stays zero and is never divided by zero."""
+    """Divide columns by ``norms``; a zero column stays zero and is never divided by zero.
+
+    >>> scale_columns(np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([5.0, 0.0])).tolist()
+    [[0.6, 0.0], [0.8, 0.0]]
+    """
     safe = np.where(norms > 0, norms, 1.0)
     return (factor / safe).astype(factor.dtype, copy=False)
 
@@ -45,6 +53,11 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     Mode columns get unit norm and their scale goes to ``weights`` (and to the side factors, so that
     ``modes[m] @ side.T`` is unchanged); components are ordered by weight; the largest entry of
     each column is positive in all modes but the last, which takes the sign that is left.
+
+    >>> data = CoupledData(np.ones((2, 2, 2)))
+    >>> factors = wrap([np.full((2, 1), -3.0), np.full((2, 1), 2.0), np.full((2, 1), 1.0)], data)
+    >>> round(float(factors.weights[0]), 6), factors.modes[0].round(3).tolist()
+    (16.970563, [[0.707], [0.707]])
     """
     modes, sides = list(flat[: data.ndim]), list(flat[data.ndim :])
     norms = [column_norms(mode) for mode in modes]
@@ -70,6 +83,10 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
     """Undo :func:`wrap`: absorb the weights, evenly into all modes (or, if not ``spread``, into the first).
 
     The tensor becomes ``sum_f a_f o b_f o c_f`` and matrices stay ``modes[m] @ side.T``.
+
+    >>> factors = Factors(np.array([8.0]), tuple(np.ones((1, 1)) for _ in range(3)))
+    >>> [factor.item() for factor in unwrap(factors)]
+    [2.0, 2.0, 2.0]
     """
     order = len(factors.modes)
     sign = np.where(factors.weights < 0, -1.0, 1.0)
@@ -97,7 +114,12 @@ def tensor_of(factors: Factors) -> Array:
 
 
 def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
-    """Reconstruct the dense matrix ``modes[mode] @ side.T``."""
+    """Reconstruct the dense matrix ``modes[mode] @ side.T``.
+
+    >>> ones = np.ones((2, 1))
+    >>> matrix_of(Factors(np.ones(1), (ones, ones, ones), {0: 3 * ones}), mode=0).tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
     if mode not in factors.sides:
         raise ScoupError.expected("mode", f"a coupled mode among {sorted(factors.sides)}", mode)
     group = factors.sides[mode]
@@ -130,6 +152,10 @@ def match(similarity: Array) -> tuple[Array, Array]:
     """Return the best assignment of columns to rows of ``similarity`` and the similarity of each pair.
 
     ``columns[f]`` is the column given to row f; Hungarian algorithm, one permutation for everything.
+
+    >>> columns, similarity = match(np.array([[0.1, 0.9], [0.8, 0.2]]))
+    >>> columns.tolist(), similarity.tolist()
+    ([1, 0], [0.9, 0.8])
     """
     rows, columns = linear_sum_assignment(-similarity)
     return columns, similarity[rows, columns]

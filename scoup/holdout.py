@@ -19,7 +19,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class HoldOut:
-    """Data with cells hidden, and the truth about them: coords (N, n) and values (n,)."""
+    """Data with cells hidden, and the truth about them: coords (N, n) and values (n,).
+
+    >>> hidden = hold_out(CoupledData(np.ones((2, 2, 2))), 0.25, seed=0)
+    >>> hidden.coords.shape, hidden.truth.tolist()
+    ((3, 2), [1.0, 1.0])
+    """
 
     data: CoupledData
     coords: Array

@@ -15,7 +15,11 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 
 
 def available_bytes() -> int:
-    """Return the bytes this process may still take: the machine's, or its control group's if less."""
+    """Return the bytes this process may still take: the machine's, or its control group's if less.
+
+    >>> available_bytes() > 0
+    True
+    """
     pages = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():

@@ -48,6 +48,12 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
     finish ``none`` keeps rows that were never sampled at zero; ``refit`` makes a few ALS sweeps over the
     covered rows only, which keeps these zeros; ``complete`` goes on with one full sweep over all rows.
     A single repetition that covers everything is returned as it is.
+
+    >>> from scoup import SCOUP
+    >>> data = CoupledData(np.random.default_rng(0).standard_normal((8, 9, 7)))
+    >>> model = SCOUP(rank=2, sampling=2, repetitions=2).fit(data)
+    >>> merge(model.fits_, model.samples_, data, MergeSpec("joint", "none")).report.cost == model.report_.cost
+    True
     """
     if not fits or len(fits) != len(samples):
         raise ScoupError.expected("fits", "one fit for each sample, at least one", f"{len(fits)} and {len(samples)}")
@@ -248,6 +254,10 @@ def rescale(terms: Sequence[Term], flat: Sequence[Array], order: int) -> list[Ar
 
     ``min_l |W * (X - sum_f l_f a_f o b_f o c_f)|^2`` is an F x F system; the lambda of the tensor goes to its
     modes and is taken back out of the sides, whose own scale is then solved for in the same way.
+
+    >>> terms = terms_of(CoupledData(np.full((2, 2, 2), 8.0)))
+    >>> [round(float(factor[0, 0]), 6) for factor in rescale(terms, [np.ones((2, 1))] * 3, 3)]
+    [2.0, 2.0, 2.0]
     """
     grams, flat = grams_of(flat), list(flat)
     scales = [_best_scale(term, flat, grams) for term in terms]
@@ -276,7 +286,12 @@ def _best_scale(term: Term, flat: Sequence[Array], grams: Sequence[Array]) -> Ar
 
 
 def als_sweeps(terms: Sequence[Term], flat: Sequence[Array], sweeps: int) -> list[Array]:
-    """Make a few ALS sweeps: on the terms of the covered rows this is the refit, which keeps the zeros."""
+    """Make a few ALS sweeps: on the terms of the covered rows this is the refit, which keeps the zeros.
+
+    >>> terms = terms_of(CoupledData(np.full((2, 2, 2), 8.0)))
+    >>> round(float(np.prod([factor[0, 0] for factor in als_sweeps(terms, [np.ones((2, 1))] * 3, 1)])), 6)
+    8.0
+    """
     flat, grams = list(flat), grams_of(flat)
     for _ in range(sweeps):
         flat, grams, _ = als.sweep(terms, flat, grams)
@@ -286,7 +301,13 @@ def als_sweeps(terms: Sequence[Term], flat: Sequence[Array], sweeps: int) -> lis
 def complete(
     terms: Sequence[Term], flat: Sequence[Array], coverage: Sequence[Array]
 ) -> tuple[list[Array], list[float]]:
-    """Make one full ALS sweep, the factor with the most rows missing first; return factors and losses."""
+    """Make one full ALS sweep, the factor with the most rows missing first; return factors and losses.
+
+    >>> terms = terms_of(CoupledData(np.full((2, 2, 2), 8.0)))
+    >>> seen = np.array([True, False])
+    >>> complete(terms, [np.array([[1.0], [0.0]])] * 3, [seen] * 3)[1]
+    [0.0]
+    """
     positions = sorted(range(len(flat)), key=lambda n: float(coverage[n].mean()))
     new, _, losses = als.sweep(terms, flat, grams_of(flat), positions)
     return new, losses

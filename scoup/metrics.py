@@ -41,12 +41,21 @@ def cost(data: CoupledData, factors: Factors) -> float:
 
 
 def weigh(data: CoupledData, parts: dict[str, float]) -> float:
-    """Add up block losses under the data's block weights."""
+    """Add up block losses under the data's block weights.
+
+    >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.ones((2, 1))}, weights=(1.0, 10.0))
+    >>> weigh(data, {"tensor": 8.0, "matrix0": 2.0})
+    28.0
+    """
     return float(sum(w * parts[block.name] for w, block in zip(data.block_weights, data.blocks, strict=True)))
 
 
 def zero_cost(data: CoupledData) -> float:
-    """The objective of the model that is zero everywhere: ``sum_b w_b |W_b * X_b|^2``."""
+    """The objective of the model that is zero everywhere: ``sum_b w_b |W_b * X_b|^2``.
+
+    >>> zero_cost(CoupledData(np.ones((2, 2, 2))))
+    8.0
+    """
     return weigh(data, {block.name: block.norm2 for block in data.blocks})
 
 
@@ -75,7 +84,12 @@ def explained_share(mine: float, reference: float, zero: float) -> float:
 
 
 def block_fits(data: CoupledData, factors: Factors) -> dict[str, float]:
-    """``1 - |W * (X - model)|^2 / |W * X|^2`` of each block: 1 is perfect, 0 no better than zero."""
+    """``1 - |W * (X - model)|^2 / |W * X|^2`` of each block: 1 is perfect, 0 no better than zero.
+
+    >>> ones = np.ones((2, 1))
+    >>> block_fits(CoupledData(np.ones((2, 2, 2))), Factors(np.ones(1), (ones, ones, ones)))
+    {'tensor': 1.0}
+    """
     parts = losses(data, factors)
     return {block.name: 1.0 - parts[block.name] / (block.norm2 or 1.0) for block in data.blocks}
 
@@ -90,7 +104,12 @@ def output_size(factors: Factors) -> int:
 
 
 def model_inner(one: Factors, other: Factors) -> float:
-    """Inner product of two reconstructed tensors, from F x F matrices: ``l' (A'P * B'Q * C'R) m``."""
+    """Inner product of two reconstructed tensors, from F x F matrices: ``l' (A'P * B'Q * C'R) m``.
+
+    >>> ones = Factors(np.ones(1), tuple(np.ones((2, 1)) for _ in range(3)))
+    >>> model_inner(ones, ones)
+    8.0
+    """
     product = np.outer(one.weights, other.weights).astype(np.float64)
     for left, right in zip(one.modes, other.modes, strict=True):
         product *= left.astype(np.float64, copy=False).T @ right
@@ -101,6 +120,10 @@ def snr(missing: Factors, whole: Factors) -> float:
     """The paper's signal-to-noise ratio ``|X_m|^2 / |X_m - X_0|^2`` of two reconstructions.
 
     ``missing`` was fitted with cells missing, ``whole`` with none. Identical models give infinity.
+
+    >>> one, two = (Factors(np.array([w]), tuple(np.ones((2, 1)) for _ in range(3))) for w in (1.0, 2.0))
+    >>> snr(two, one), snr(one, one)
+    (4.0, inf)
     """
     signal = model_inner(missing, missing)
     noise = signal - 2.0 * model_inner(missing, whole) + model_inner(whole, whole)
@@ -109,7 +132,12 @@ def snr(missing: Factors, whole: Factors) -> float:
 
 
 def held_out_error(truth: Array, coords: Array, factors: Factors) -> float:
-    """Relative squared error ``|x - model|^2 / |x|^2`` on hidden cells ``coords`` (N, n) whose values are ``truth``."""
+    """Relative squared error ``|x - model|^2 / |x|^2`` on hidden cells ``coords`` (N, n) whose values are ``truth``.
+
+    >>> ones = Factors(np.ones(1), tuple(np.ones((2, 1)) for _ in range(3)))
+    >>> held_out_error(np.array([2.0]), np.zeros((3, 1), dtype=int), ones)
+    0.25
+    """
     error = np.asarray(truth, dtype=np.float64) - kernels.model_at(coords, factors.weights, factors.modes)
     return float(error @ error / max(float(np.dot(truth, truth)), np.finfo(float).tiny))
 
@@ -136,6 +164,12 @@ def core_consistency(data: CoupledData, factors: Factors) -> float:
     """How close the best core for these factors is to the superdiagonal one, in percent (100 is ideal).
 
     ``100 (1 - |G - I|^2 / F)`` with ``G = X x_1 A^+ x_2 B^+ x_3 C^+`` and weights absorbed evenly.
+
+    >>> eye = Factors(np.ones(2), tuple(np.eye(2) for _ in range(3)))
+    >>> tensor = np.zeros((2, 2, 2))
+    >>> tensor[0, 0, 0] = tensor[1, 1, 1] = 1.0
+    >>> round(core_consistency(CoupledData(tensor), eye), 6)
+    100.0
     """
     if data.blocks[0].mask is not None:
         raise ScoupError.expected("data", "a tensor with no missing cells for core consistency", "a masked one")
@@ -148,7 +182,12 @@ def core_consistency(data: CoupledData, factors: Factors) -> float:
 
 
 def core_of(block: Block, inverses: Sequence[Array], step: int = 1 << 16) -> Array:
-    """``X x_1 P_1' x_2 P_2' ...`` for (I_n, F) matrices P: an array of F^N numbers."""
+    """``X x_1 P_1' x_2 P_2' ...`` for (I_n, F) matrices P: an array of F^N numbers.
+
+    >>> block = CoupledData(np.ones((2, 3, 4))).blocks[0]
+    >>> core_of(block, [np.ones((n, 1)) for n in (2, 3, 4)]).ravel().tolist()
+    [24.0]
+    """
     rank = inverses[0].shape[1]
     if not isinstance(block.values, SparseTensor):
         core = block.values

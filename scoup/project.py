@@ -22,6 +22,10 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
 
     For a matrix it is the side factor; for the tensor the Khatri-Rao product of the other modes with
     the weights, its rows being the cells of a slice in row-major order.
+
+    >>> ones = np.ones((2, 1))
+    >>> dictionary(Factors(np.array([5.0]), (ones, ones, ones), {0: 3 * ones}), mode=0, block="tensor").ravel().tolist()
+    [5.0, 5.0, 5.0, 5.0]
     """
     check_choice("block", block, ("matrix", "tensor"))
     if not 0 <= mode < len(factors.modes):
@@ -66,6 +70,11 @@ def expand(factors: Factors, latent: Array, mode: int, at: Mapping[int, int] | N
     """Expand latent rows (n, F) of ``mode`` to slices of the tensor, other modes fixed where ``at`` says so.
 
     With ``at={2: k}`` on a 3-way tensor and mode 0 this is ``v = B diag(weights * c_k) a``: (n, J).
+
+    >>> ones = np.ones((2, 1))
+    >>> factors = Factors(np.array([5.0]), (ones, ones, 2 * ones))
+    >>> expand(factors, np.array([[1.0]]), mode=0, at={2: 1}).tolist()
+    [[10.0, 10.0]]
     """
     fixed = dict(at or {})
     for other, index in fixed.items():

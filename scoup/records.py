@@ -50,6 +50,10 @@ class Factors:
     matrix i on mode m is ``modes[m] @ side_i.T``. ``sides`` is shaped like the data's ``matrices``.
     ``coverage`` holds a boolean mask for each of ``[*modes, *sides]``: rows that were never sampled
     are zero and False, so that they are not mistaken for rows that truly are zero.
+
+    >>> factors = Factors(np.ones(2), tuple(np.ones((n, 2)) for n in (3, 4, 5)), {0: np.ones((6, 2))})
+    >>> factors.rank, factors.names
+    (2, ['mode0', 'mode1', 'mode2', 'side0'])
     """
 
     weights: Array
@@ -152,7 +156,9 @@ class Provenance:
     def __post_init__(self) -> None:
         if self.source not in ("download", "cache", "local", "simulate"):
             raise ScoupError.expected("source", "download, cache, local or simulate", repr(self.source))
-        object.__setattr__(self, "files", tuple(f if isinstance(f, SourceFile) else SourceFile(**f) for f in self.files))
+        object.__setattr__(
+            self, "files", tuple(f if isinstance(f, SourceFile) else SourceFile(**f) for f in self.files)
+        )
 
     @property
     def simulated(self) -> bool:
@@ -172,14 +178,22 @@ FINISHES = ("none", "refit", "complete")
 
 
 def check_integer(name: str, value: Any, least: int) -> int:
-    """Return ``value`` as a plain int of at least ``least``."""
+    """Return ``value`` as a plain int of at least ``least``.
+
+    >>> check_integer("rank", np.int64(3), 1)
+    3
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ScoupError.expected(name, f"an integer of at least {least}", repr(value))
     return int(value)
 
 
 def check_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
-    """Return ``value`` as a plain float from ``low`` to ``high``."""
+    """Return ``value`` as a plain float from ``low`` to ``high``.
+
+    >>> check_number("shared", 0.5, 0.0, 1.0)
+    0.5
+    """
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not low <= value <= high or not np.isfinite(value):
         bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
@@ -188,7 +202,11 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf) -> flo
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return ``value`` if it is one of ``choices``."""
+    """Return ``value`` if it is one of ``choices``.
+
+    >>> check_choice("merge", "joint", MERGES)
+    'joint'
+    """
     if value not in choices:
         raise ScoupError.expected(name, "one of " + ", ".join(choices), repr(value))
     return str(value)
@@ -231,6 +249,9 @@ class SampleSpec:
     kept), ``side_sampling`` the same for the columns of the matrices as ``{mode: s or list}``
     (default: the factor of the mode a matrix is coupled to), ``shared`` the fraction p common to
     all repetitions, ``rank`` the F that a sample must be able to tell apart.
+
+    >>> SampleSpec(rank=2, sampling=(3, 86, 1)).repetitions
+    4
     """
 
     rank: int
@@ -258,7 +279,13 @@ def _numbers(value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class MergeSpec:
-    """How the repetitions become one model: ``merge`` joint or paper, ``finish`` none, refit or complete."""
+    """How the repetitions become one model: ``merge`` joint or paper, ``finish`` none, refit or complete.
+
+    >>> MergeSpec("mean")
+    Traceback (most recent call last):
+    ...
+    scoup.errors.ScoupError: merge: expected one of joint, paper, got 'mean'.
+    """
 
     merge: str = "joint"
     finish: str = "none"
@@ -273,6 +300,10 @@ class Sample:
     """The indices of one repetition: sorted arrays, one for each of ``[*modes, *sides]``.
 
     ``common`` are those shared by every repetition, a subset of ``indices``.
+
+    >>> sample = Sample(0, (np.array([1, 4, 6]),), (np.array([4]),))
+    >>> sample.sizes, [rows.tolist() for rows in sample.common_rows]
+    ((3,), [[1]])
     """
 
     repetition: int
@@ -282,7 +313,7 @@ class Sample:
     def __post_init__(self) -> None:
         for index, common in zip(self.indices, self.common, strict=True):
             if np.any(np.diff(index) <= 0) or not np.isin(common, index).all():
-                raise ScoupError.expected("sample", "sorted unique indices that contain the common ones", index)
+                raise ScoupError.expected("sample", "sorted unique indices with the common ones among them", index)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -297,7 +328,12 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """What happened in one fit: every loss, how it stopped, where the time went."""
+    """What happened in one fit: every loss, how it stopped, where the time went.
+
+    >>> report = FitReport((3.0, 2.0), {"tensor": 2.0}, {"tensor": 0.5}, "converged", "als")
+    >>> report.cost, report.iterations
+    (2.0, 2)
+    """
 
     losses: tuple[float, ...]
     block_losses: dict[str, float]

@@ -70,7 +70,11 @@ def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class Quota:
-    """How many indices of one factor a repetition keeps, and how many of them are common."""
+    """How many indices of one factor a repetition keeps, and how many of them are common.
+
+    >>> Quota(sampled=10, common=4).common
+    4
+    """
 
     sampled: int
     common: int
@@ -123,7 +127,12 @@ def _repetition(
 
 
 def sampling_of(data: CoupledData, spec: SampleSpec) -> list[float]:
-    """Return one sampling factor for each of ``[*modes, *sides]``; sides follow their mode unless told."""
+    """Return one sampling factor for each of ``[*modes, *sides]``; sides follow their mode unless told.
+
+    >>> data = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))})
+    >>> sampling_of(data, SampleSpec(rank=1, sampling=(3, 86, 1)))
+    [3.0, 86.0, 1.0, 3.0]
+    """
     modes = spec.sampling if isinstance(spec.sampling, (list, tuple)) else [spec.sampling] * data.ndim
     if len(modes) != data.ndim:
         raise ScoupError.expected("sampling", f"one factor, or {data.ndim}, one a tensor mode", list(modes))

@@ -21,7 +21,11 @@ LARGEST_MODE = 2**31 - 1
 
 
 def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
-    """Return ``shape`` as a tuple of positive ints whose cells can be numbered in 64 bits."""
+    """Return ``shape`` as a tuple of positive ints whose cells can be numbered in 64 bits.
+
+    >>> check_shape([2, np.int64(3)])
+    (2, 3)
+    """
     sizes = tuple(int(size) for size in shape)
     if not sizes or any(size < 1 or size > LARGEST_MODE for size in sizes):
         raise ScoupError.expected(name, f"sizes from 1 to {LARGEST_MODE}", sizes)
@@ -34,7 +38,11 @@ def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
 
 
 def ravel(coords: Array, shape: Sequence[int]) -> NDArray[np.int64]:
-    """Number the cells: row-major position of each column of ``coords`` (N, nnz)."""
+    """Number the cells: row-major position of each column of ``coords`` (N, nnz).
+
+    >>> ravel(np.array([[0, 1], [2, 0]]), (2, 3)).tolist()
+    [2, 3]
+    """
     flat = np.zeros(coords.shape[1], dtype=np.int64)
     for index, size in zip(coords, shape, strict=True):
         flat *= size

@@ -27,7 +27,13 @@ Array = NDArray[Any]
 
 
 class Term:
-    """One block under a weight. ``flat`` is the list ``[*modes, *sides]``, ``grams`` its ``M' M``."""
+    """One block under a weight. ``flat`` is the list ``[*modes, *sides]``, ``grams`` its ``M' M``.
+
+    >>> term = terms_of(CoupledData(np.ones((2, 2, 2))))[0]
+    >>> flat = [np.ones((2, 1))] * 3
+    >>> term.rhs(flat, 0).tolist(), term.gram(flat, grams_of(flat), 0).tolist()
+    ([[4.0], [4.0]], [[4.0]])
+    """
 
     def __init__(self, block: Block, weight: float) -> None:
         self.name = block.name
@@ -128,7 +134,11 @@ class SparseTerm(Term):
 
 
 def terms_of(data: CoupledData) -> list[Term]:
-    """Make the terms of a data set, tensor first. Blocks of weight 0 stay, and count for nothing."""
+    """Make the terms of a data set, tensor first. Blocks of weight 0 stay, and count for nothing.
+
+    >>> [term.name for term in terms_of(CoupledData(np.ones((2, 2, 2)), {1: np.ones((2, 3))}))]
+    ['tensor', 'matrix1']
+    """
     return [
         (SparseTerm if block.is_sparse else DenseTerm)(block, weight)
         for block, weight in zip(data.blocks, data.block_weights, strict=True)
@@ -136,12 +146,20 @@ def terms_of(data: CoupledData) -> list[Term]:
 
 
 def grams_of(flat: Sequence[Array]) -> list[Array]:
-    """``M' M`` of each factor, (F, F)."""
+    """``M' M`` of each factor, (F, F).
+
+    >>> [gram.tolist() for gram in grams_of([np.ones((3, 1))])]
+    [[[3.0]]]
+    """
     return [factor.T @ factor for factor in flat]
 
 
 def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:
-    """Squared error of each term, unweighted, at given factors."""
+    """Squared error of each term, unweighted, at given factors.
+
+    >>> block_losses(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.zeros((2, 1))] * 3)
+    [8.0]
+    """
     grams = grams_of(flat)
     losses = []
     for term in terms:

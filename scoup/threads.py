@@ -18,7 +18,12 @@ _LAUNCHED = numba.get_num_threads()
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Run the body with ``count`` threads for BLAS and for the kernels."""
+    """Run the body with ``count`` threads for BLAS and for the kernels.
+
+    >>> with threads(1):
+    ...     numba.get_num_threads()
+    1
+    """
     before = numba.get_num_threads()
     with _controller.limit(limits=count, user_api="blas"):
         numba.set_num_threads(min(count, _LAUNCHED))
@@ -34,6 +39,10 @@ def one_thread() -> Iterator[None]:
 
     The limit of BLAS holds for the whole process, so the first to enter sets it and the last to leave lifts it;
     that of the kernels belongs to each Python thread.
+
+    >>> with one_thread():
+    ...     numba.get_num_threads()
+    1
     """
     global _holders, _limits  # noqa: PLW0603 - the limit itself is global to the process
     before = numba.get_num_threads()

@@ -21,7 +21,11 @@ Update = Callable[[Array, Array, Array], Array]
 
 
 def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
-    """The ALS update: the exact minimiser over all rows of one factor."""
+    """The ALS update: the exact minimiser over all rows of one factor.
+
+    >>> least_squares(np.eye(2) * 2, np.array([[2.0, 4.0]]), np.zeros((1, 2))).round(9).tolist()
+    [[1.0, 2.0]]
+    """
     del factor
     return solve_normal(gram, rhs)
 
@@ -36,6 +40,12 @@ def sweep(
     """Update each factor once, modes first, then sides; return factors, Grams and the loss of each term.
 
     The cost ``sum_b w_b loss_b`` never rises, since every update minimises it over one factor.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> flat = [np.ones((2, 1)) for _ in range(3)]
+    >>> sweep(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat))[2]
+    [0.0]
     """
     flat, grams, losses = list(flat), list(grams), [0.0] * len(terms)
     for position in range(len(flat)) if positions is None else positions:
@@ -65,7 +75,13 @@ def _sum(arrays: Sequence[Array]) -> Array:
 
 
 def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
-    """The objective: ``sum_b w_b loss_b``."""
+    """The objective: ``sum_b w_b loss_b``.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> weighted(terms_of(CoupledData(np.ones((2, 2, 2)), weights=[3.0])), [2.0])
+    6.0
+    """
     return float(sum(term.weight * loss for term, loss in zip(terms, losses, strict=True)))
 
 
@@ -77,7 +93,13 @@ def solve(
     on_step: Callable[[float], None] = lambda cost: None,
     update: Update = least_squares,
 ) -> tuple[list[Array], list[float], str]:
-    """Sweep until the cost changes by less than ``tol`` of itself; return factors, costs and why it stopped."""
+    """Sweep until the cost changes by less than ``tol`` of itself; return factors, costs and why it stopped.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> solve(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)], 10, 1e-6)[2]
+    'exact'
+    """
     grams, costs = grams_of(flat), []
     floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
     flat, stop = list(flat), "max_iter"

@@ -23,6 +23,9 @@ def coordinate_pass(gram: Array, rhs: Array, factor: Array) -> Array:
     """Update the columns of ``factor`` (I, F) one after the other, each exactly, given the normal equations.
 
     Coefficients that no observed cell depends on become zero.
+
+    >>> coordinate_pass(np.eye(2) * 2, np.array([[2.0, 4.0]]), np.zeros((1, 2))).tolist()
+    [[1.0, 2.0]]
     """
     factor = factor.copy()
     for f in range(factor.shape[1]):
@@ -41,5 +44,11 @@ def solve(
     tol: float,
     on_step: Callable[[float], None] = lambda cost: None,
 ) -> tuple[list[Array], list[float], str]:
-    """Sweep with coordinate passes in place of exact row solves."""
+    """Sweep with coordinate passes in place of exact row solves.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> solve(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)], 10, 1e-6)[2]
+    'exact'
+    """
     return als.solve(terms, flat, max_iter, tol, on_step, update=coordinate_pass)

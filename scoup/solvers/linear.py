@@ -41,7 +41,11 @@ def solve_normal(gram: Array, rhs: Array) -> Array:
 
 
 def pseudoinverse(gram: Array) -> Array:
-    """Pseudoinverse of a symmetric positive semidefinite (F, F) matrix by its eigenvalues."""
+    """Pseudoinverse of a symmetric positive semidefinite (F, F) matrix by its eigenvalues.
+
+    >>> pseudoinverse(np.diag([4.0, 0.0])).tolist()
+    [[0.25, 0.0], [0.0, 0.0]]
+    """
     values, vectors = np.linalg.eigh(gram.astype(np.float64))
     keep = values > max(values[-1], 0.0) * 1e-14
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T

@@ -16,7 +16,13 @@ Array = NDArray[Any]
 
 
 def cost_and_gradient(terms: Sequence[Term], flat: Sequence[Array]) -> tuple[float, list[Array]]:
-    """Return ``sum_b w_b loss_b`` and its gradient in each factor, ``2 sum_b w_b (M G_b - R_b)``."""
+    """Return ``sum_b w_b loss_b`` and its gradient in each factor, ``2 sum_b w_b (M G_b - R_b)``.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> cost_and_gradient(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)])[0]
+    0.0
+    """
     grams, losses = grams_of(flat), [0.0] * len(terms)
     gradients = [np.zeros_like(factor) for factor in flat]
     for number, term in enumerate(terms):
@@ -36,7 +42,14 @@ def solve(
     tol: float,
     on_step: Callable[[float], None] = lambda cost: None,
 ) -> tuple[list[Array], list[float], str]:
-    """Minimise by L-BFGS from ``flat``; accepted steps never raise the cost."""
+    """Minimise by L-BFGS from ``flat``; accepted steps never raise the cost.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> start = [np.full((2, 1), 0.5) for _ in range(3)]
+    >>> round(solve(terms_of(CoupledData(np.ones((2, 2, 2)))), start, 50, 1e-9)[1][-1], 6)
+    0.0
+    """
     shapes, dtype = [factor.shape for factor in flat], flat[0].dtype
     scale = weighted(terms, [term.norm2 for term in terms]) or 1.0
     costs: list[float] = []
@@ -59,7 +72,11 @@ def solve(
 
 
 def unpack(vector: Array, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> list[Array]:
-    """Cut a vector into factor matrices of the given shapes."""
+    """Cut a vector into factor matrices of the given shapes.
+
+    >>> [factor.tolist() for factor in unpack(np.arange(3.0), [(1, 1), (2, 1)], np.dtype(float))]
+    [[[0.0]], [[1.0], [2.0]]]
+    """
     ends = np.cumsum([rows * columns for rows, columns in shapes])
     parts = np.split(vector, ends[:-1])
     return [np.ascontiguousarray(part.reshape(shape), dtype=dtype) for part, shape in zip(parts, shapes, strict=True)]

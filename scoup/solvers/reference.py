@@ -26,7 +26,12 @@ def solve(
     tol: float,
     on_step: Callable[[float], None] = lambda cost: None,
 ) -> tuple[list[Array], list[float], str]:
-    """Run Algorithm 1 from ``flat``; block weights enter as ``sqrt(w)`` on the stacked rows."""
+    """Run Algorithm 1 from ``flat``; block weights enter as ``sqrt(w)`` on the stacked rows.
+
+    >>> data = CoupledData(np.ones((2, 2, 2)))
+    >>> round(solve(data, [np.ones((2, 1)) for _ in range(3)], 3, 0.0)[1][-1], 12)
+    0.0
+    """
     if data.is_masked:
         raise ScoupError.expected("solver", "als, cd or opt when cells are missing", "'reference'")
     tensor, *matrices = [_dense(block.values) for block in data.blocks]

@@ -28,7 +28,11 @@ PARAFAC_TOL = 1e-4
 
 
 def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[Array]:
-    """Draw mode factors (I_n, F) of random start ``number`` from the standard normal distribution."""
+    """Draw mode factors (I_n, F) of random start ``number`` from the standard normal distribution.
+
+    >>> [mode.shape for mode in random_modes(CoupledData(np.ones((2, 3, 4))), 5, seed=0, number=0)]
+    [(2, 5), (3, 5), (4, 5)]
+    """
     rng = generator(seed, "start", number)
     return [rng.standard_normal((size, rank)).astype(data.dtype) for size in data.shape]
 
@@ -39,6 +43,12 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
     On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k) Q'``, so the
     eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes follow by least squares.
     None where cells are missing, the tensor is sparse, or fewer than two modes have F indices.
+
+    >>> rng = np.random.default_rng(0)
+    >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))
+    >>> P, Q, R = algebraic_modes(CoupledData(np.einsum("if,jf,kf->ijk", A, B, C)), 2, seed=0)
+    >>> np.allclose(np.einsum("if,jf,kf->ijk", P, Q, R), np.einsum("if,jf,kf->ijk", A, B, C))
+    True
     """
     block = data.blocks[0]
     if block.is_sparse or block.mask is not None or np.sort(data.shape)[-2] < rank:
@@ -85,14 +95,26 @@ def _rank_one(array: Array) -> list[Array]:
 
 
 def with_sides(terms: Sequence[Term], modes: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Add side factors by least squares given the modes: ``D = Y' (A^+)'``."""
+    """Add side factors by least squares given the modes: ``D = Y' (A^+)'``.
+
+    >>> from scoup.terms import terms_of
+    >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.full((2, 1), 7.0)})
+    >>> with_sides(terms_of(data), [np.ones((2, 1)) for _ in range(3)], data.sizes)[3].round(9).tolist()
+    [[7.0]]
+    """
     rank, dtype = modes[0].shape[1], modes[0].dtype
     flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes[len(modes) :])]
     return als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))[0]
 
 
 def parafac(terms: Sequence[Term], candidates: Sequence[Sequence[Array]]) -> list[Array]:
-    """Fit the tensor alone by ALS from the best of the candidates."""
+    """Fit the tensor alone by ALS from the best of the candidates.
+
+    >>> from scoup.terms import terms_of
+    >>> modes = parafac(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [[np.ones((2, 1)) for _ in range(3)]])
+    >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
+    8.0
+    """
     tensor = terms[:1]
     tried = [als.solve(tensor, modes, SHORT_SWEEPS, PARAFAC_TOL) for modes in candidates]
     best = min(tried, key=lambda run: run[1][-1])[0]
@@ -100,7 +122,12 @@ def parafac(terms: Sequence[Term], candidates: Sequence[Sequence[Array]]) -> lis
 
 
 def given_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:
-    """Check factors that a user starts from, and return them with the weights absorbed."""
+    """Check factors that a user starts from, and return them with the weights absorbed.
+
+    >>> ones = Factors(np.array([8.0]), tuple(np.ones((2, 1)) for _ in range(3)))
+    >>> [round(factor[0].item(), 6) for factor in given_start(ones, CoupledData(np.ones((2, 2, 2))), 1)]
+    [2.0, 2.0, 2.0]
+    """
     sizes = tuple(len(factor) for factor in start.flat)
     if sizes != data.sizes or start.rank != rank:
         raise ScoupError.expected(
