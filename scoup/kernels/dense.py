@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
 import numpy as np
-from numba import njit
-from scipy.linalg import blas
 
 from scoup.kernels.fibres import Array, frozen
+from scoup.kernels.lanes import live, load, scaled, store
 from scoup.kernels.pool import share
+from scoup.kernels.rows import compiled, width_for
 
-# Chunks of a density pass: private vectors for each, added up in the order of the chunks.
-PASSES = 16
+# Chunks of a pass whose sums meet: private results for each, added up in the order of the chunks.
+PARTS = 16
+# Cells of the tensor that a chunk takes at least.
+CHUNK_CELLS = 1 << 16
+# Rows of an output, or of a factor, that stay in the first-level cache.
+BLOCK = 256
+APART = 16
 GRAM_ROWS = 1024
+GRAM_PARTS = 4
 
 
 def densities(values: Array) -> list[Array]:
@@ -25,16 +36,17 @@ def densities(values: Array) -> list[Array]:
     array = frozen(values)
     shape = np.array(array.shape, np.int64)
     lines = frozen(array.reshape(-1, array.shape[-1]))
-    chunks = max(1, min(PASSES, lines.shape[0], array.size // 65536))
-    cuts = np.linspace(0, lines.shape[0], chunks + 1).astype(np.int64)
-    sums = np.zeros((chunks, int(shape.sum())))
+    cuts = _cuts(lines.shape[0], array.size)
+    length = int(shape.sum())
+    # Two chunks' sums must not meet in a cache line, or their threads take turns.
+    sums = np.zeros((cuts.size - 1, length + APART))
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
-            _density_lines(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk])
+            _density_lines(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk, :length])
 
-    share(chunks, work, array.size)
-    return np.split(sums.sum(axis=0), np.cumsum(shape)[:-1])
+    share(len(sums), work, array.size)
+    return np.split(sums.sum(axis=0)[:length], np.cumsum(shape)[:-1])
 
 
 def contract(tensor: Array, factor: Array) -> Array:
@@ -45,7 +57,24 @@ def contract(tensor: Array, factor: Array) -> Array:
     >>> contract(np.ones((1, 2, 1)), np.array([[3.0], [4.0]])).tolist()
     [[[7.0]]]
     """
-    return np.matmul(tensor.transpose(0, 2, 1), factor)
+    pre, n, post = tensor.shape
+    if post == 1 and pre > 1:
+        # The last mode: each line of the tensor is a row, and its sum stays in registers.
+        return spread(tensor.reshape(1, pre, n), np.asarray(factor)[None])[:, None]
+    cells, rows = frozen(tensor), frozen(factor, tensor.dtype)
+    kernel = _contract_span(width_for(rows.shape[1]))
+    slabs = _cuts(pre, tensor.size)
+    columns = _cuts(post, tensor.size, BLOCK) if pre < PARTS else np.array([0, post])
+    lines = _cuts(n, tensor.size) if pre * post < PARTS * BLOCK else np.array([0, n])
+    parts = np.empty((lines.size - 1, pre, post, rows.shape[1]), tensor.dtype)
+    places = list(product(range(len(parts)), pairwise(slabs), pairwise(columns)))
+
+    def work(first: int, last: int) -> None:
+        for part, (p, p_end), (q, q_end) in places[first:last]:
+            kernel((p, p_end, lines[part], lines[part + 1], q, q_end), cells, rows, parts[part])
+
+    share(len(places), work, tensor.size * rows.shape[1])
+    return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
 def spread(tensor: Array, kernel: Array) -> Array:
@@ -56,12 +85,14 @@ def spread(tensor: Array, kernel: Array) -> Array:
     >>> spread(np.ones((1, 2, 1)), np.full((1, 1, 1), 3.0)).tolist()
     [[3.0], [3.0]]
     """
-    if tensor.shape[2] == 1:
-        return tensor[:, :, 0].T @ kernel[:, 0]
-    out = tensor[0] @ kernel[0]
-    part = np.empty_like(out)
-    for p in range(1, tensor.shape[0]):
-        out += np.matmul(tensor[p], kernel[p], out=part)
+    pre, n, post = tensor.shape
+    if post == 1 and pre > 1:
+        return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
+    cells, rows = frozen(tensor), frozen(kernel, tensor.dtype)
+    out = np.zeros((n, rows.shape[2]), tensor.dtype)
+    compute = _spread_rows(width_for(rows.shape[2]))
+    cuts = _cuts(n, tensor.size, 4)
+    share(cuts.size - 1, lambda a, b: compute(cuts[a], cuts[b], cells, rows, out), tensor.size * rows.shape[2])
     return out
 
 
@@ -70,19 +101,35 @@ def long_gram(tensor: Array) -> Array:
 
     ``G[(p, q), (p', q')] = sum_j X[p, j, q] X[p', j, q']``
 
+    The only kernel that calls BLAS: limit that to one thread, and the bytes do not depend on threads.
+
     >>> long_gram(np.ones((1, 5, 1))).tolist()
     [[5.0]]
     """
     pre, n, post = tensor.shape
-    gram = np.zeros((pre * post, pre * post), order="F")
-    for start in range(0, n, GRAM_ROWS):
-        block = np.array(tensor[:, start : start + GRAM_ROWS].transpose(1, 0, 2), np.float64, order="C")
-        flat = block.reshape(block.shape[0], pre * post)
-        gram = blas.dsyrk(1.0, flat.T, beta=1.0, c=gram, overwrite_c=1, lower=1)
-    return np.tril(gram) + np.tril(gram, -1).T
+    width, steps = pre * post, -(-n // GRAM_ROWS)
+    parts = np.zeros((min(GRAM_PARTS, steps), width, width))
+
+    def work(first: int, last: int) -> None:
+        for part in range(first, last):
+            for step in range(part, steps, len(parts)):
+                block = tensor[:, step * GRAM_ROWS : (step + 1) * GRAM_ROWS].transpose(1, 0, 2)
+                flat = np.array(block, np.float64, order="C").reshape(-1, width)
+                # A matrix times its own transpose: numpy calls syrk, and lets go of the GIL, as scipy's does not.
+                parts[part] += flat.T @ flat
+
+    share(len(parts), work, tensor.size * width)
+    return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
-@njit(cache=True, nogil=True)
+def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
+    """Cut rows into equal chunks of whole units, as many as the number of cells is worth."""
+    units = -(-rows // unit)
+    chunks = max(1, min(PARTS, units, cells // CHUNK_CELLS))
+    return np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows)
+
+
+@compiled
 def _density_lines(first, last, lines, shape, sums):
     """Add |lines| to the marginal sums, which stand one after another in ``sums``."""
     order, width = shape.size, lines.shape[1]
@@ -108,3 +155,78 @@ def _density_lines(first, last, lines, shape, sums):
             if index[n] < shape[n]:
                 break
             index[n] = 0
+
+
+@cache
+def _contract_span(width: int) -> Callable[..., Any]:
+    """``out[p, q] = sum_j cells[p, j, q] rows[j]`` within a span (p, p_end, j, j_end, q, q_end), four j at a time."""
+
+    @compiled
+    def tile(lines, columns, slab, rows, sums, out):
+        low, high = columns
+        rank, fours, whole = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4, live(width, width)
+        for c in range(0, rank, width):
+            mask = live(width, rank - c)
+            sums[:] = 0
+            for j in range(lines[0], fours, 4):
+                m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
+                m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
+                for q in range(low, high):
+                    total = scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                    total = scaled(scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
+                    store(sums, q - low, 0, whole, scaled(total, slab[j + 3, q], m3))
+            for j in range(fours, lines[1]):
+                m0 = load(rows, j, c, mask)
+                for q in range(low, high):
+                    store(sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0))
+            for q in range(low, high):
+                store(out, q, c, mask, load(sums, q - low, 0, whole))
+
+    @compiled
+    def kernel(span, cells, rows, out):
+        # Sums in rows of whole vectors: a masked store cannot be read back before it has left the core.
+        sums = np.empty((min(BLOCK, span[5] - span[4]), width), out.dtype)
+        for p in range(span[0], span[1]):
+            for low in range(span[4], span[5], BLOCK):
+                tile((span[2], span[3]), (low, min(low + BLOCK, span[5])), cells[p], rows, sums, out[p])
+
+    return kernel
+
+
+@cache
+def _spread_rows(width: int) -> Callable[..., Any]:
+    """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in the given range, four j at a time."""
+
+    @compiled
+    def tile(lines, columns, slab, rows, out):
+        rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
+        for c in range(0, rank, width):
+            mask = live(width, rank - c)
+            for j in range(lines[0], fours, 4):
+                a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
+                d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
+                for q in range(columns[0], columns[1]):
+                    row = load(rows, q, c, mask)
+                    a, b = scaled(a, slab[j, q], row), scaled(b, slab[j + 1, q], row)
+                    d, e = scaled(d, slab[j + 2, q], row), scaled(e, slab[j + 3, q], row)
+                store(out, j, c, mask, a)
+                store(out, j + 1, c, mask, b)
+                store(out, j + 2, c, mask, d)
+                store(out, j + 3, c, mask, e)
+            for j in range(fours, lines[1]):
+                a = load(out, j, c, mask)
+                for q in range(columns[0], columns[1]):
+                    a = scaled(a, slab[j, q], load(rows, q, c, mask))
+                store(out, j, c, mask, a)
+
+    @compiled
+    def kernel(first, last, cells, rows, out):
+        # Blocks of rows and of columns, so that what is read again and what is written stay in cache.
+        pre, _, post = cells.shape
+        for start in range(first, last, BLOCK):
+            for p in range(pre):
+                for low in range(0, post, BLOCK):
+                    lines, columns = (start, min(start + BLOCK, last)), (low, min(low + BLOCK, post))
+                    tile(lines, columns, cells[p], rows[p], out)
+
+    return kernel

@@ -50,7 +50,7 @@ def _suffix(vector: ir.VectorType) -> str:
     return f"v{vector.count}f{64 if isinstance(vector.element, ir.DoubleType) else 32}.p0"
 
 
-def _address(context: Any, builder: ir.IRBuilder, kind: types.Array, array: Any, place: list[Any]) -> tuple[Any, Any]:
+def _address(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, place: list[Any]) -> tuple[Any, Any]:
     """Pointer to element ``place`` of a C-contiguous array, and its alignment."""
     struct = context.make_array(kind)(context, builder, array)
     pointer = cgutils.get_item_pointer(context, builder, kind, struct, place, wraparound=False)

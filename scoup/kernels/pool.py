@@ -16,7 +16,7 @@ from functools import lru_cache
 import numba
 
 # Below this many inner steps waking a thread costs more than it saves.
-SMALL = 1 << 17
+SMALL = 1 << 21
 
 
 @lru_cache(maxsize=1)
