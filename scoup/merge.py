@@ -22,6 +22,7 @@ from scoup.records import Factors, Fit, Merged, MergeReport, MergeSpec, Sample
 from scoup.solvers import als
 from scoup.solvers.linear import pseudoinverse
 from scoup.terms import Term, block_losses, grams_of, terms_of
+from scoup.threads import serial_blas
 
 Array = NDArray[Any]
 
@@ -57,6 +58,11 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
     """
     if not fits or len(fits) != len(samples):
         raise ScoupError.expected("fits", "one fit for each sample, at least one", f"{len(fits)} and {len(samples)}")
+    with serial_blas():
+        return _merge(fits, samples, data, spec)
+
+
+def _merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Merged:
     clock = Clock()
     with clock("merge"):
         pieces = merge_joint(fits, samples, data) if spec.merge == "joint" else merge_paper(fits, samples, data)

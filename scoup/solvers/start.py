@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
@@ -78,7 +79,8 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
 def _leading(values: Array, rank: int) -> Array:
     """Orthonormal basis (I, F) of the dominant subspace of the first mode."""
     unfolded = values.reshape(values.shape[0], -1)
-    return np.linalg.eigh(unfolded @ unfolded.T)[1][:, -rank:]
+    last = len(unfolded) - 1
+    return eigh(unfolded @ unfolded.T, subset_by_index=[last - rank + 1, last])[1]
 
 
 def _rank_one(array: Array) -> list[Array]:
