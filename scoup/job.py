@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
+import platform
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +19,15 @@ from scoup.errors import ScoupError
 from scoup.threads import threads
 
 log = logging.getLogger(__name__)
+# Results hold no times and no names of machines, so that the same seed is the same bytes: the log holds them.
+FACTS = f"{__name__}: facts "
 
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
     """Run the body of an adapter with a log file and with the threads the rule asked for.
 
-    ``snakemake`` is the object that Snakemake gives a script; only ``rule``, ``log``, ``threads``
+    ``snakemake`` is the object that Snakemake gives a script; only ``rule``, ``log``, ``threads``, ``input``
     and ``wildcards`` are read. BLAS and the kernels keep to the allocation, not to the machine, so that jobs side by
     side do not fight and results do not depend on the number of cores. Bad input and a full
     disk end the job with one sentence, anything else with its traceback in the log.
@@ -29,8 +35,10 @@ def job(snakemake: Any) -> Iterator[None]:
     logger = _open_log(snakemake.log[0])
     started = time.perf_counter()
     try:
+        log.info("facts %s", json.dumps(_facts(snakemake)))
         with threads(max(1, int(snakemake.threads))):
             yield
+        log.info("facts %s", json.dumps({"ended": time.time()}))
         log.info("%s done in %.1f s", snakemake.rule, time.perf_counter() - started)
     except (ScoupError, MemoryError, OSError) as error:
         log.exception("%s failed", snakemake.rule)
@@ -41,6 +49,46 @@ def job(snakemake: Any) -> Iterator[None]:
     finally:
         logger.close()
         logging.getLogger("scoup").removeHandler(logger)
+
+
+def read_facts(path: str | Path) -> dict[str, Any]:
+    """Return what the log of a job says of when, where, by which code and from which files it ran; {} without a log."""
+    if not Path(path).exists():
+        return {}
+    lines = Path(path).read_text(errors="replace").splitlines()
+    found: dict[str, Any] = {}
+    for line in lines:
+        if FACTS in line:
+            found |= json.loads(line.split(FACTS, 1)[1])
+    return found
+
+
+def _facts(snakemake: Any) -> dict[str, Any]:
+    return {
+        "started": time.time(),
+        "host": platform.node(),
+        "threads": int(snakemake.threads),
+        "version": _version(),
+        "revision": _revision(),
+        "python": platform.python_version(),
+        "input": [str(path) for path in getattr(snakemake, "input", ())],
+    }
+
+
+def _version() -> str:
+    try:
+        return version("scoup")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _revision() -> str:
+    """The commit that the code is at, with ``-dirty`` where files differ from it."""
+    describe = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        return subprocess.run(describe, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
 
 
 def _open_log(path: str) -> logging.Handler:

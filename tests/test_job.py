@@ -8,7 +8,7 @@ import numba
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.job import job
+from scoup.job import job, read_facts
 
 
 @pytest.fixture
@@ -64,3 +64,17 @@ def test_a_second_job_does_not_write_into_the_log_of_the_first(snakemake, tmp_pa
         logging.getLogger("scoup").info("second")
     snakemake.log = [str(tmp_path / "logs" / "fit.log")]
     assert read(snakemake) == first
+
+
+def test_the_log_says_when_where_and_from_what_a_job_ran(snakemake):
+    snakemake.input = ["results/preprocess/brainq.npz"]
+    with job(snakemake):
+        pass
+    facts = read_facts(snakemake.log[0])
+    assert facts["started"] <= facts["ended"]
+    assert (facts["threads"], facts["input"]) == (1, ["results/preprocess/brainq.npz"])
+    assert {"host", "version", "revision", "python"} <= set(facts)
+
+
+def test_a_job_without_a_log_has_no_facts(tmp_path):
+    assert read_facts(tmp_path / "none.log") == {}
