@@ -62,7 +62,9 @@ def test_accuracy_calls_a_run_monotone_only_if_its_own_costs_never_rise(measured
 
 
 def test_sparsity_compares_non_zeros_with_the_full_fit(data, full, runs):
-    found = sparsity.measure(data, {"half": runs}, full, ["none", "complete"], replace(CONTEXT, experiment="sparsity"))
+    found = sparsity.measure(
+        data, {"half": runs}, full.factors, ["none", "complete"], replace(CONTEXT, experiment="sparsity")
+    )
     size = {finish: pick(found, "output_size", finish=finish)[0].value for finish in ("none", "complete")}
     ratio = pick(found, "relative_output_size", finish="none")[0]
     assert ratio.value == pytest.approx(metrics.output_size(full.factors) / size["none"])
@@ -136,7 +138,7 @@ def test_claims_carry_the_experiment_and_its_provenance(module, measured, holes,
         "accuracy": measured,
         "missing": [*holes, *(replace(m, at={**m.at, "fraction": 0.5}) for m in pick(holes, "snr"))],
         "sparsity": sparsity.measure(
-            data, {"half": runs}, full, ["none", "complete"], replace(CONTEXT, experiment="sparsity")
+            data, {"half": runs}, full.factors, ["none", "complete"], replace(CONTEXT, experiment="sparsity")
         ),
         "speedup": timed,
     }[module]

@@ -9,17 +9,17 @@ from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.experiments.measures import OUTPUT_SIZE, costs
 from scoup.merge import merge
-from scoup.records import Fit, MergeSpec, Sample
+from scoup.records import Factors, Fit, MergeSpec, Sample
 from scoup.results import Claim, Context, Measure, Metric, pick
 
 RELATIVE_SIZE = Measure("relative_output_size", "ratio", "higher", 0.0, None, "non-zeros of the full fit over ours")
 Runs = Mapping[str, tuple[Sequence[Fit], Sequence[Sample]]]
 
 
-def measure(data: CoupledData, runs: Runs, full: Fit, finishes: Sequence[str], context: Context) -> list[Metric]:
-    """Return output size and cost relative to the ``full`` fit; ``runs`` holds fits and samples by plan."""
-    reference, zero = metrics.cost(data, full.factors), metrics.zero_cost(data)
-    size = metrics.output_size(full.factors)
+def measure(data: CoupledData, runs: Runs, full: Factors, finishes: Sequence[str], context: Context) -> list[Metric]:
+    """Return output size and cost relative to the ``full`` model; ``runs`` holds fits and samples by plan."""
+    reference, zero = metrics.cost(data, full), metrics.zero_cost(data)
+    size = metrics.output_size(full)
     found = []
     for plan, (fits, samples) in runs.items():
         here = context.on(plan=plan)

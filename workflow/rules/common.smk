@@ -108,8 +108,8 @@ def samples_of_plans(experiment):
 
 
 def baseline_of(experiment):
-    """Path pattern of the full fit that an experiment compares with."""
-    return f"results/fit/{{dataset}}/whole/{asked(experiment, 'baseline', 'full')}/seed{{seed}}/rep0.npz"
+    """Path pattern of the full model that an experiment compares with."""
+    return f"results/merge/{{dataset}}/whole/{asked(experiment, 'baseline', 'full')}/seed{{seed}}.npz"
 
 
 def times_of_variants(wildcards):

@@ -11,6 +11,6 @@ with job(snakemake):
     samples = results.read_samples(snakemake.input.samples)
     fits = [results.read_fit(path) for path in snakemake.input.fits]
     context = results.Context("accuracy", at.dataset, "whole", at.plan, int(at.seed), dataset.provenance.mark)
-    full = cost(data, results.read_fit(snakemake.input.full).factors)
+    full = cost(data, results.read_merged(snakemake.input.full).factors)
     found = measure(data, fits, samples, full, AccuracySpec(**snakemake.params.settings), context)
     results.write_metrics(snakemake.output.metrics, found, snakemake.params.settings)

@@ -13,5 +13,6 @@ with job(snakemake):
         samples = results.read_samples(path)
         runs[plan] = ([results.read_fit(next(fits)) for _ in samples], samples)
     context = results.Context("sparsity", at.dataset, "whole", "", int(at.seed), dataset.provenance.mark)
-    found = measure(data, runs, results.read_fit(snakemake.input.full), settings["finishes"], context)
+    full = results.read_merged(snakemake.input.full).factors
+    found = measure(data, runs, full, settings["finishes"], context)
     results.write_metrics(snakemake.output.metrics, found, settings)
