@@ -52,19 +52,20 @@ def atomic(path: PathLike, need: int = 0) -> Iterator[Path]:
     # The ending stays, since some writers (matplotlib, gzip) choose their format by it.
     temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex}{target.suffix}")
     if need > shutil.disk_usage(target.parent).free:
-        raise _disk_full(target, need)
+        raise disk_full(target, need)
     try:
         yield temporary
         os.replace(temporary, target)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _disk_full(target, need) from None
+            raise disk_full(target, need) from None
         raise
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _disk_full(path: Path, need: int) -> ScoupError:
+def disk_full(path: Path, need: int) -> ScoupError:
+    """Return the error for a disk without room for ``path``, naming the bytes needed where they are known."""
     free = shutil.disk_usage(path.parent).free
     wanted = f"needs {need / 1e6:.1f} MB and " if need else ""
     return ScoupError(f"{path}: {wanted}the disk has {free / 1e6:.1f} MB free; make room or choose another folder.")

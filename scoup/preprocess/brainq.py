@@ -29,7 +29,8 @@ class BrainqOptions:
     ``grid``: ``paper`` keeps every place of the grid (77,775 = 51 x 61 x 25 rows, ``extra_slices`` empty ones
     added at the top), ``compact`` only places that are in some subject's mask. ``outside``: cells outside a
     subject's mask are ``zero`` as in the paper, or ``missing``. ``presentations``: keep the six presentations of
-    each noun for the choice of stable voxels. ``subjects``: which of P1 to P9.
+    each noun for the choice of stable voxels. ``subjects``: which of P1 to P9. ``thin``: keep only every so many-th
+    place along each axis of the grid, for a portion of the data.
     """
 
     grid: str = "paper"
@@ -37,14 +38,17 @@ class BrainqOptions:
     presentations: bool = True
     subjects: Sequence[str] = SUBJECTS
     extra_slices: int = 2
+    thin: int = 1
 
     def __post_init__(self) -> None:
         _one_of("grid", self.grid, ("paper", "compact"))
         _one_of("outside", self.outside, ("zero", "missing"))
         if not isinstance(self.presentations, bool):
             raise ScoupError.expected("presentations", "true or false", repr(self.presentations))
-        if not isinstance(self.extra_slices, int) or self.extra_slices < 0:
-            raise ScoupError.expected("extra_slices", "0 or more", repr(self.extra_slices))
+        for name, lowest in (("extra_slices", 0), ("thin", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+                raise ScoupError.expected(name, f"{lowest} or more", repr(value))
         wrong = [subject for subject in self.subjects if subject not in SUBJECTS]
         if wrong or not self.subjects or len(set(self.subjects)) != len(self.subjects):
             raise ScoupError.expected("subjects", f"different ones among {', '.join(SUBJECTS)}", list(self.subjects))
@@ -70,7 +74,8 @@ def couple_brainq(
     rows: list[Array] = []
     kept: dict[str, Array] = {}
     grid: tuple[int, ...] = ()
-    for number, subject in enumerate(subjects):
+    for number, whole in enumerate(subjects):
+        subject = thin_out(whole, options.thin)
         shape = (*subject.grid[:2], subject.grid[2] + options.extra_slices)
         grid = _same_grid(subject, shape, grid)
         means.append(subject.values.mean(axis=0))
@@ -83,8 +88,25 @@ def couple_brainq(
     data = CoupledData(tensor, {0: questions.answers}, mask)
     kept |= {f"rows.{subject}": row.astype(np.int32) for subject, row in zip(options.subjects, rows, strict=True)}
     labels = (*_noun_labels(), _voxel_labels(places, grid), _labels("subject", options.subjects), _asked(questions))
-    facts = {"grid": grid, "voxel_mm": VOXEL_MM, "order": "C", "outside": options.outside, "layout": options.grid}
+    facts = {
+        "grid": grid,
+        "voxel_mm": [options.thin * size for size in VOXEL_MM],
+        "order": "C",
+        "outside": options.outside,
+        "layout": options.grid,
+    }
     return Dataset(data, labels, provenance, {"grid": np.array(grid), **kept}, facts)
+
+
+def thin_out(subject: Subject, step: int) -> Subject:
+    """Keep the voxels at every ``step``-th place along each axis, on the grid of those places."""
+    if step == 1:
+        return subject
+    kept = (subject.coords % step == 0).all(axis=1)
+    if not kept.any():
+        raise ScoupError.expected("thin", "a step that leaves voxels", step)
+    x, y, z = (-(-size // step) for size in subject.grid)
+    return Subject(subject.name, (x, y, z), subject.coords[kept] // step, subject.values[:, :, kept])
 
 
 def _same_grid(subject: Subject, shape: tuple[int, ...], grid: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,72 @@
+"""A web server on the loopback that misbehaves on demand."""
+
+import re
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Loopback:
+    """``files[path]`` is what the server has; ``tricks[path]`` lists what it does instead, one a request.
+
+    A trick is a status code, ``("cut", n)`` to stop after n bytes, ``("flip", n)`` to change byte n, or ``"hang"``.
+    """
+
+    def __init__(self, port):
+        self.root = f"http://127.0.0.1:{port}"
+        self.files, self.tricks = {}, defaultdict(list)
+        self.asked, self.ranges = [], []
+        self.over = threading.Event()
+
+
+@contextmanager
+def serve():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.loopback = Loopback(server.server_port)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server.loopback
+    finally:
+        server.loopback.over.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        loopback = self.server.loopback
+        loopback.asked.append(self.path)
+        loopback.ranges.append(self.headers.get("Range"))
+        trick = loopback.tricks[self.path].pop(0) if loopback.tricks[self.path] else None
+        if trick == "hang":
+            loopback.over.wait()
+            return
+        if isinstance(trick, int) or self.path not in loopback.files:
+            self.send_error(trick or 404)
+            return
+        self._send(loopback.files[self.path], *(trick or (None, 0)))
+
+    def _send(self, body, trick, place):
+        start, tag = 0, f'"{hash(body):x}"'
+        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+        if wanted and self.headers.get("If-Range") in (None, tag):
+            start = int(wanted[1])
+            if start >= len(body):
+                self.send_error(416)
+                return
+        self.send_response(206 if start else 200)
+        self.send_header("ETag", tag)
+        self.send_header("Content-Length", str(len(body) - start))
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.end_headers()
+        if trick == "flip":
+            body = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
+        self.wfile.write(body[start : place if trick == "cut" else None])
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
