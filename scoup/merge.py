@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 # A repetition whose match with the reference is below this share of the typical one found other components.
 REJECT_BELOW = 0.5
+# Two components this far apart on the common rows are unrelated: there is nothing to stitch.
+UNMATCHED_BELOW = 1e-3
 REFIT_SWEEPS = 3
 
 
@@ -155,16 +157,20 @@ def merge_joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledDat
     counts = [np.zeros(totals_of.shape) for totals_of in totals]
     for number in [n for n in range(len(fits)) if n not in rejected]:
         order, similarity = match(congruence(commons[reference], commons[number]))
+        weight = np.ones_like(similarity) if number == reference else _certainty(similarity)
         for position, (part, index) in enumerate(zip(parts[number], samples[number].indices, strict=True)):
             sign = _signs(commons[reference][position], commons[number][position][:, order])
-            # Components the repetition is sure about count for more where several saw the same row.
-            weight = np.maximum(similarity, 1e-6) ** 2
             totals[position][index] += weight * sign * part[:, order]
             counts[position][index] += weight
     means = [np.divide(t, c, out=np.zeros_like(t), where=c > 0) for t, c in zip(totals, counts, strict=True)]
     flat = [mean.astype(data.dtype) for mean in means]
     coverage = tuple(np.any(count > 0, axis=1) for count in counts)
     return Pieces(flat, coverage, tuple(float(s) for s in scores[reference]), rejected, reference, True)
+
+
+def _certainty(similarity: Array) -> Array:
+    """How much a matched component counts where several repetitions saw the same row; nothing if unmatched."""
+    return np.where(similarity < UNMATCHED_BELOW, 0.0, similarity**2)
 
 
 def _common(flat: Sequence[Array], sample: Sample) -> list[Array]:
