@@ -1,6 +1,7 @@
 """Coupled sparse matrix-tensor factorization by sampling and merging."""
 
-from scoup.coupled import CoupledData, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.estimators import CMTF, SCOUP
 from scoup.records import Factors

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup import kernels
-from scoup.coupled import Block, CoupledData
+from scoup.block import Block
+from scoup.coupled import CoupledData
 
 Array = NDArray[Any]
 

@@ -15,8 +15,8 @@ import jsonschema
 from scoup.datasets import SUBJECTS
 from scoup.errors import ScoupError
 from scoup.raw.brainq import NOUNS
-from scoup.records import FitSpec, MergeSpec, SampleSpec
 from scoup.simulate import brainq, facebook, random
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 Config = Mapping[str, Any]
 KINDS = {

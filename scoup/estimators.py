@@ -19,9 +19,10 @@ from scoup.errors import ScoupError
 from scoup.factors import matrix_of
 from scoup.fit import fit, fit_repetition
 from scoup.merge import merge
-from scoup.records import Factors, Fit, FitReport, FitSpec, MergeReport, MergeSpec, Sample, SampleSpec, check_integer
+from scoup.records import Factors, Fit, FitReport, MergeReport, Sample
 from scoup.sample import draw
 from scoup.seeds import check_seed
+from scoup.specs import FitSpec, MergeSpec, SampleSpec, check_integer
 from scoup.threads import one_thread
 
 Array = NDArray[Any]

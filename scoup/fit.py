@@ -14,10 +14,11 @@ from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
 from scoup.memory import require_dense
-from scoup.records import Factors, Fit, FitReport, FitSpec, Sample
+from scoup.records import Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import TERM_SOLVERS, reference
 from scoup.solvers import start as starting
+from scoup.specs import FitSpec
 from scoup.terms import Term, block_losses, terms_of
 from scoup.threads import one_thread, serial_blas
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.coupled import Block, CoupledData, HeldOut, Observed
-from scoup.records import check_number
+from scoup.block import Block, HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.seeds import generator
+from scoup.specs import check_number
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]

@@ -18,9 +18,10 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, congruence, factor_match_score, match, scale_columns, unwrap, wrap
 from scoup.metrics import output_size, weigh
-from scoup.records import Factors, Fit, Merged, MergeReport, MergeSpec, Sample
+from scoup.records import Factors, Fit, Merged, MergeReport, Sample
 from scoup.solvers import als
 from scoup.solvers.linear import pseudoinverse
+from scoup.specs import MergeSpec
 from scoup.terms import Term, block_losses, grams_of, terms_of
 from scoup.threads import serial_blas
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
-from scoup.records import Factors, check_choice, check_number
+from scoup.records import Factors
+from scoup.specs import check_choice, check_number
 
 Array = NDArray[Any]
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from scoup import kernels
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.records import Sample, SampleSpec
+from scoup.records import Sample
 from scoup.seeds import generator
+from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]

@@ -25,7 +25,8 @@ from scoup.archive import (
     write_npz,
     write_text,
 )
-from scoup.coupled import CoupledData, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Factors, Labels, Provenance, nest
 from scoup.tensor import SparseTensor

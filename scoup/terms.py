@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup import kernels
-from scoup.coupled import Block, CoupledData, HeldOut, Observed
+from scoup.block import Block, HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.factors import khatri_rao
 from scoup.tensor import SparseTensor
 

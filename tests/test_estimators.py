@@ -7,7 +7,7 @@ from scoup import CMTF, SCOUP, CoupledData, ScoupError
 from scoup.estimators import fit_repetition
 from scoup.factors import factor_match_score
 from scoup.merge import merge
-from scoup.records import FitSpec, MergeSpec
+from scoup.specs import FitSpec, MergeSpec
 from tests.planted import as_sparse, planted
 
 

@@ -10,9 +10,9 @@ from scoup import metrics
 from scoup.experiments import accuracy, missing, sparsity, speedup
 from scoup.fit import fit, fit_repetition
 from scoup.holdout import hold_out
-from scoup.records import FitSpec, SampleSpec
 from scoup.results import Context, pick
 from scoup.sample import draw
+from scoup.specs import FitSpec, SampleSpec
 from tests.planted import planted
 
 CONTEXT = Context("accuracy", "planted", "whole", "scoup", 0, "simulated")

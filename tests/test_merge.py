@@ -8,8 +8,9 @@ from scoup.factors import congruence, factor_match_score, match, wrap
 from scoup.fit import fit
 from scoup.merge import Part, als_sweeps, complete, merge, merge_joint, merge_paper, rescale
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
-from scoup.records import Fit, FitSpec, MergeSpec, Sample, SampleSpec
+from scoup.records import Fit, Sample
 from scoup.sample import draw
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 from scoup.terms import terms_of
 from tests.planted import planted
 

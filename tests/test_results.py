@@ -13,10 +13,10 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.fit import fit_repetition
 from scoup.merge import merge
-from scoup.records import FitSpec, MergeSpec, SampleSpec
 from scoup.results import Claim, Context, Measure
 from scoup.sample import draw
 from scoup.seeds import generator
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 SCHEMA = json.loads((Path(__file__).resolve().parent.parent / "workflow/schemas/metrics.schema.json").read_text())
 CONTEXT = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CoupledData, ScoupError, SparseTensor
-from scoup.records import SampleSpec
 from scoup.sample import densities, draw, draw_biased, quota, sampling_of
+from scoup.specs import SampleSpec
 from tests.planted import as_sparse, hide, planted, problems
 
 few = settings(max_examples=30, deadline=None)

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CMTF, CoupledData, Factors, ScoupError
-from scoup.coupled import Block
+from scoup.block import Block
 from scoup.factors import factor_match_score, khatri_rao, wrap
 from scoup.fit import fit
 from scoup.metrics import cost
-from scoup.records import FitSpec
 from scoup.solvers import als, cd, opt, reference
 from scoup.solvers.linear import pseudoinverse, solve_normal
+from scoup.specs import FitSpec
 from scoup.terms import DenseTerm, block_losses, grams_of, terms_of
 from tests.planted import as_sparse, cp, hide, planted, problems, starts
 

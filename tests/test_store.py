@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from scoup import archive, store
-from scoup.coupled import CoupledData, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Factors, Labels, Provenance, SourceFile
 from scoup.seeds import generator

@@ -11,8 +11,9 @@ from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.experiments.measures import costs
 from scoup.merge import merge
-from scoup.records import Fit, MergeSpec, Sample
+from scoup.records import Fit, Sample
 from scoup.results import Claim, Context, Measure, Metric, pick
+from scoup.specs import MergeSpec
 
 log = logging.getLogger(__name__)
 

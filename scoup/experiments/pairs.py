@@ -17,9 +17,10 @@ from scoup.experiments.folds import Matches
 from scoup.fit import fit_repetition
 from scoup.merge import merge
 from scoup.project import dictionary, project
-from scoup.records import Factors, FitSpec, MergeSpec, SampleSpec
+from scoup.records import Factors
 from scoup.results import Context, Measure, Metric
 from scoup.sample import densities, draw
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 log = logging.getLogger(__name__)
 Array = NDArray[Any]

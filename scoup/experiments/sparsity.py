@@ -9,8 +9,9 @@ from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.experiments.measures import OUTPUT_SIZE, costs
 from scoup.merge import merge
-from scoup.records import Factors, Fit, MergeSpec, Sample
+from scoup.records import Factors, Fit, Sample
 from scoup.results import Claim, Context, Measure, Metric, pick
+from scoup.specs import MergeSpec
 
 RELATIVE_SIZE = Measure("relative_output_size", "ratio", "higher", 0.0, None, "non-zeros of the full fit over ours")
 Runs = Mapping[str, tuple[Sequence[Fit], Sequence[Sample]]]

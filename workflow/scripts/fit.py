@@ -5,7 +5,7 @@ from time import process_time
 from scoup import results, store
 from scoup.fit import fit_repetition
 from scoup.job import job
-from scoup.records import FitSpec
+from scoup.specs import FitSpec
 
 with job(snakemake):
     data = store.read_data(snakemake.input.data).data.with_weights(snakemake.params.weights)

@@ -3,7 +3,7 @@
 from scoup import results, store
 from scoup.job import job
 from scoup.merge import merge
-from scoup.records import MergeSpec
+from scoup.specs import MergeSpec
 
 with job(snakemake):
     data = store.read_data(snakemake.input.data).data.with_weights(snakemake.params.weights)

@@ -2,7 +2,7 @@
 
 from scoup import results, store
 from scoup.job import job
-from scoup.records import SampleSpec
+from scoup.specs import SampleSpec
 from scoup.sample import draw
 
 with job(snakemake):
