@@ -30,10 +30,15 @@ def check(config: Config, schema: str | Path) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(Path(schema).read_text()))
     for error in sorted(validator.iter_errors(config), key=lambda error: error.json_path):
         raise _explain(error)
-    for name, experiment in config["experiments"].items():
+    for name, experiment in experiments(config).items():
         _check_names(config, f"experiments.{name}", experiment)
     for name, plan in config["plans"].items():
         _check_plan(f"plans.{name}", plan)
+
+
+def experiments(config: Config) -> dict[str, Config]:
+    """Return the experiments that are asked for; one that is set to null is left out."""
+    return {name: settings for name, settings in config["experiments"].items() if settings is not None}
 
 
 def sample_spec(plan: Config) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def check_ranks(config: Config, shapes: Mapping[str, tuple[int, ...]]) -> None:
     ...
     scoup.errors.ScoupError: plans.p.rank: expected at most 6, since sampling 10 keeps 6 x 50 x 2 of d, got 9; ...
     """
-    for experiment in config["experiments"].values():
+    for experiment in experiments(config).values():
         for plan in _plans(experiment):
             for dataset in experiment["datasets"]:
                 if dataset in shapes:

@@ -57,6 +57,12 @@ def test_refusals_name_the_key_and_the_remedy(given, path, value, words):
         config.check(given, SCHEMA)
 
 
+def test_an_experiment_set_to_null_is_left_out(given):
+    given["experiments"]["speedup"] = None
+    config.check(given, SCHEMA)
+    assert "speedup" not in config.experiments(given)
+
+
 def test_a_missing_key_is_named(given):
     del given["plans"]["scoup"]["rank"]
     with pytest.raises(

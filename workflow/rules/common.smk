@@ -29,7 +29,7 @@ wildcard_constraints:
     rep=r"\d+",
 
 
-EXPERIMENTS = config["experiments"]
+EXPERIMENTS = settings.experiments(config)
 
 # figure: the experiment whose metrics it draws; its module is scoup/plot/<figure>.py
 FIGURES = {
@@ -209,6 +209,29 @@ def figure_files():
     return expand(
         "results/figures/{figure}.{kind}", figure=wanted, kind=["svg", "pdf", "png"]
     )
+
+
+def data_files():
+    """The data sets that the experiments in the configuration use."""
+    used = {name for asked in EXPERIMENTS.values() for name in asked["datasets"]}
+    return expand("results/preprocess/{dataset}.npz", dataset=sorted(used))
+
+
+def figures_of_experiments():
+    """The figure files of each experiment."""
+    return {
+        experiment: [
+            path for path in figure_files() if FIGURES[Path(path).stem] == experiment
+        ]
+        for experiment in EXPERIMENTS
+    }
+
+
+def tracked_settings():
+    """The parts of the configuration that a run's parameters are taken from."""
+    return {
+        section: dict(config[section]) for section in ("datasets", "variants", "plans")
+    }
 
 
 def scorecard_digest():
