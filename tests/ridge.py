@@ -4,7 +4,10 @@ from itertools import combinations
 
 import numpy as np
 
+from scoup.threads import one_thread
 
+
+@one_thread()  # systems this small are slower on many threads
 def leave_two_out(answers, values, alpha=200.0):
     """Return the share of noun pairs matched right: standardised questions -> voxels, cosine, all in Gram space."""
     gram = values @ values.T

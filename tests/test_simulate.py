@@ -1,0 +1,154 @@
+"""Stand-ins have the published shape, say the same for the same seed, and hold what was planted."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from scoup import datasets, store
+from scoup.errors import ScoupError
+from scoup.preprocess import preprocess
+from scoup.raw import brainq, facebook
+from scoup.seeds import generator
+from scoup.simulate import SIMULATORS, simulate
+from scoup.simulate.brainq import SIZES as BRAIN_SIZES
+from scoup.simulate.brainq import draw_mask
+from scoup.simulate.facebook import SIZES as NETWORK_SIZES
+from scoup.simulate.meanings import questions
+from tests.ridge import leave_two_out
+
+PAPERS = (
+    "CAN IT CAUSE YOU PAIN?;DO YOU SEE IT DAILY?;IS IT CONSCIOUS?;DOES IT GROW?;IS IT ALIVE?;WAS IT EVER ALIVE?;"
+    "CAN YOU PICK IT UP?;CAN YOU HOLD IT IN ONE HAND?;IS IT SMALLER THAN A GOLFBALL?;DOES IT USE ELECTRICITY?;"
+    "CAN YOU SIT ON IT?;DOES IT CAST A SHADOW?"
+)
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folders = {name: tmp_path_factory.mktemp(name) for name in SIMULATORS}
+    for name, folder in folders.items():
+        simulate(name, folder, "tiny", 0)
+    return folders
+
+
+@pytest.fixture(scope="module")
+def wall(raw):
+    return facebook.read_wall(raw["facebook"] / datasets.WALL_FILE)
+
+
+def digests(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", list(SIMULATORS))
+def test_same_seed_same_bytes_other_seed_other_bytes(raw, tmp_path, name):
+    simulate(name, tmp_path / "same", "tiny", 0)
+    simulate(name, tmp_path / "other", "tiny", 1)
+    first = digests(raw[name])
+    assert first == digests(tmp_path / "same")
+    assert set(first) == {*datasets.get(name).file_names, "truth.json"}
+    assert not set(first.values()) & set(digests(tmp_path / "other").values())
+
+
+def test_full_brainq_has_the_published_numbers():
+    full = BRAIN_SIZES["full"]
+    assert full.grid == (51, 61, 23)
+    assert 60 * sum(full.voxels) == 11_145_540
+    mask = draw_mask(full.grid, full.voxels[0], generator(0, "test"))
+    assert len(np.unique(mask, axis=0)) == full.voxels[0]
+    assert (mask >= 0).all()
+    assert (mask < full.grid).all()
+
+
+def test_full_facebook_has_the_published_numbers():
+    full = NETWORK_SIZES["full"]
+    assert (full.users, full.days, full.posts, 2 * full.links) == (63_890, 1_847, 876_993, 1_545_686)
+
+
+def test_questions_are_218_different_ones_with_the_papers_among_them():
+    asked = questions()
+    assert len(asked) == len(set(asked)) == 218
+    assert set(PAPERS.split(";")) <= set(asked)
+    assert all(text.endswith("?") and len(text) <= 44 for text in asked)
+
+
+def test_answers_follow_the_categories(raw):
+    answers = brainq.read_questions(raw["brainq"] / datasets.QUESTIONS_FILE).answers
+    kinds = np.array([brainq.CATEGORY_OF[noun] for noun in brainq.NOUNS])
+    likeness = np.corrcoef(answers)
+    same = kinds[:, None] == kinds
+    assert likeness[same & ~np.eye(60, dtype=bool)].mean() > likeness[~same].mean() + 0.3
+
+
+def test_good_subjects_can_be_decoded_and_the_worst_cannot(raw):
+    answers = brainq.read_questions(raw["brainq"] / datasets.QUESTIONS_FILE).answers
+    subjects = (brainq.read_subject(raw["brainq"] / datasets.subject_file(name)) for name in datasets.SUBJECTS)
+    scores = np.array([leave_two_out(answers, subject.values.mean(axis=0)) for subject in subjects])
+    assert 0.68 < np.median(np.sort(scores)[-5:]) < 0.85
+    assert 0.4 < scores.min() < 0.6
+
+
+def test_maps_are_shared_between_subjects_up_to_a_shift(raw):
+    """Brains that have the same voxels respond alike: the shared maps outweigh the subjects' own variation."""
+    data = preprocess("brainq", raw["brainq"], {"grid": "compact", "outside": "missing"}).data
+    truth = store.read_json(raw["brainq"] / "truth.json")
+    alive = np.array(truth["attributes"]["alive"])
+    maps = np.einsum("n,nvs->vs", alive, data.blocks[0].values)
+    both = data.blocks[0].mask.all(axis=(0, 2))
+    good = [0, 2, 3, 8]
+    likeness = np.corrcoef(maps[both][:, good].T)
+    assert likeness[np.triu_indices(4, 1)].mean() > 0.2
+
+
+def test_posts_have_the_asked_numbers(raw, wall):
+    spec = NETWORK_SIZES["tiny"]
+    links = facebook.read_links(raw["facebook"] / datasets.LINKS_FILE)
+    days = wall.time // 86_400
+    assert wall.time.size == spec.posts
+    assert days.max() - days.min() + 1 == spec.days
+    assert len(np.unique([wall.owner, wall.poster, days], axis=1).T) == spec.cells
+    assert links.user.size == 2 * spec.links
+    assert np.unique(links.user).size == spec.users
+    assert set(zip(links.user, links.friend, strict=True)) == set(zip(links.friend, links.user, strict=True))
+
+
+def test_posts_go_mostly_between_friends_and_grow(tmp_path):
+    simulate("facebook", tmp_path, "quick", 0)
+    posts = facebook.read_wall(tmp_path / datasets.WALL_FILE)
+    links = facebook.read_links(tmp_path / datasets.LINKS_FILE)
+    friends = set(zip(links.user, links.friend, strict=True))
+    assert np.mean([pair in friends for pair in zip(posts.owner, posts.poster, strict=True)]) > 0.8
+    half = (posts.time.min() + posts.time.max()) / 2
+    assert (posts.time > half).mean() > 0.7
+    weekday = (posts.time // 86_400 + 3) % 7
+    assert (weekday < 5).mean() > 5 / 7 + 0.03
+    activity = np.sort(np.bincount(posts.poster))[::-1]
+    assert activity[: activity.size // 10].sum() > 0.4 * activity.sum()
+
+
+@pytest.mark.parametrize("kind", ["spammer", "birthday", "flood", "conversation", "community"])
+def test_what_is_planted_is_in_the_posts(raw, wall, kind):
+    truth = store.read_json(raw["facebook"] / "truth.json")
+    events = [event for event in truth["planted"] if event["kind"] == kind]
+    assert len(events) >= 2
+    for event in events:
+        days = wall.time // 86_400 - truth["first_day"]
+        inside = (
+            np.isin(wall.owner, event["walls"]) & np.isin(wall.poster, event["posters"]) & np.isin(days, event["days"])
+        )
+        assert inside.sum() >= event["posts"]
+        sizes = {key: len(event[key]) for key in ("walls", "posters", "days")}
+        if kind == "spammer":
+            assert sizes == {"walls": sizes["walls"], "posters": 1, "days": 1}
+            assert sizes["walls"] >= 30
+        if kind == "birthday":
+            assert sizes == {"walls": 1, "posters": sizes["posters"], "days": 1}
+            assert sizes["posters"] >= 10
+
+
+def test_wrong_words(tmp_path):
+    with pytest.raises(ScoupError, match=r"size: expected one of full, quick, tiny, got 'huge'"):
+        simulate("brainq", tmp_path, "huge")
+    with pytest.raises(ScoupError, match=r"seed: expected a non-negative integer"):
+        simulate("brainq", tmp_path, "tiny", -1)
