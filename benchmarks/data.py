@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ FACEBOOK_CELLS = 740_000
 FACEBOOK_LINKS = 1_600_000
 BRAINQ = (60, 77_775, 9)
 BRAINQ_QUESTIONS = 218
+STORED = Path(__file__).parent / "out" / "data"
 
 
 def _crowd(rng: np.random.Generator, users: int, count: int) -> Array:
@@ -68,3 +70,36 @@ def brainq(noise: float = 0.5, rank: int = 5, shape: tuple[int, ...] = BRAINQ, s
     questions = nouns @ rng.standard_normal((BRAINQ_QUESTIONS, rank)).T
     questions += noise * questions.std() * rng.standard_normal(questions.shape)
     return tensor, questions
+
+
+def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:
+    """Random factors (I_n, F), the same for every contender."""
+    rng = generator(seed, "start", rank)
+    return [rng.standard_normal((size, rank)) for size in shape]
+
+
+def load_wall(cells: int = FACEBOOK_CELLS) -> SparseTensor:
+    """Return :func:`wall`, made once and kept in a file, since every contender's process asks for it."""
+    path = STORED / f"wall-{cells}.npz"
+    if not path.exists():
+        tensor = wall(cells)
+        _keep(path, coords=tensor.coords, values=tensor.values)
+    with np.load(path) as stored:
+        return SparseTensor(stored["coords"], stored["values"], FACEBOOK)
+
+
+def load_links(count: int = FACEBOOK_LINKS) -> sparse.csr_array:
+    """Return :func:`links`, made once and kept in a file."""
+    path = STORED / f"links-{count}.npz"
+    if not path.exists():
+        matrix = links(count)
+        _keep(path, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
+    with np.load(path) as stored:
+        return sparse.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=FACEBOOK[:2])
+
+
+def _keep(path: Path, **arrays: Array) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.npz")
+    np.savez(part, **arrays)
+    part.replace(path)

@@ -1,0 +1,105 @@
+"""What a user would pick instead, brought to the shape of a contender."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from benchmarks import data
+from scoup.tensor import SparseTensor
+
+Array = NDArray[Any]
+Run = Callable[[], dict[str, float] | None]
+
+
+def _pyttb(tensor: SparseTensor) -> Any:
+    import pyttb
+
+    subs = np.ascontiguousarray(tensor.coords.T.astype(np.int64))
+    made = pyttb.sptensor(subs, tensor.values[:, None].copy(), tensor.shape, copy=False)
+    # pygenten 0.1.5 misspells the numpy function that it would call for any other layout.
+    made.subs = np.ascontiguousarray(made.subs)
+    return made
+
+
+def genten_sweep(rank: int, method: str = "MttkrpDefault", sweeps: int = 5) -> Run:
+    """GenTen's CP-ALS of the tensor alone: seconds a sweep, set-up taken off by a run of one sweep."""
+    import pygenten
+    import pyttb
+
+    tensor = pygenten.make_gt_sptensor(_pyttb(data.load_wall()))
+    start = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(data.FACEBOOK, rank)])
+    options = {"rank": rank, "tol": 0.0, "printitn": 0, "mttkrp_method": getattr(pygenten.MTTKRP_Method, method)}
+
+    def seconds(count: int) -> float:
+        begin = time.perf_counter()
+        pygenten.cp_als(tensor, init=pygenten.make_gt_ktensor(start), maxiters=count, **options)
+        return time.perf_counter() - begin
+
+    return lambda: {"seconds": (seconds(1 + sweeps) - seconds(1)) / sweeps}
+
+
+def pyttb_mttkrp(rank: int, mode: int) -> Run:
+    """pyttb's MTTKRP of one mode."""
+    import pyttb
+
+    tensor = _pyttb(data.load_wall())
+    start = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(data.FACEBOOK, rank)])
+    return lambda: tensor.mttkrp(start, mode) is None or None
+
+
+def scipy_mttkrps(rank: int, way: str = "fibres") -> Run:
+    """All three MTTKRPs by scipy CSR products, indices arranged beforehand.
+
+    ``fibres``: sum each (mode, other) fibre over the third mode, scale, sum by row. ``cells``: one product
+    with the gathered and multiplied rows of all cells.
+    """
+    tensor = data.load_wall()
+    factors = data.start(tensor.shape, rank)
+    plans = [(_fibre_plan if way == "fibres" else _cell_plan)(tensor, mode) for mode in range(3)]
+
+    def run() -> None:
+        for plan in plans:
+            plan(factors)
+
+    return run
+
+
+def _cell_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], Array]:
+    one, two = (n for n in range(3) if n != mode)
+    columns = np.arange(tensor.nnz)
+    rows = sparse.csr_array((tensor.values, (tensor.coords[mode], columns)), shape=(tensor.shape[mode], tensor.nnz))
+    return lambda factors: rows @ (factors[one][tensor.coords[one]] * factors[two][tensor.coords[two]])
+
+
+def _fibre_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], Array]:
+    others = sorted((n for n in range(3) if n != mode), key=lambda n: tensor.shape[n])
+    leaf, middle = others
+    flat = tensor.coords[mode].astype(np.int64) * tensor.shape[middle] + tensor.coords[middle]
+    fibres, which = np.unique(flat, return_inverse=True)
+    inner = sparse.csr_array((tensor.values, (which, tensor.coords[leaf])), shape=(fibres.size, tensor.shape[leaf]))
+    place = (fibres // tensor.shape[middle], np.arange(fibres.size))
+    outer = sparse.csr_array((np.ones(fibres.size), place), shape=(tensor.shape[mode], fibres.size))
+    index = fibres % tensor.shape[middle]
+    return lambda factors: outer @ ((inner @ factors[leaf]) * factors[middle][index])
+
+
+def tensorly_cmtf(rank: int, sweeps: int, noise: float = 0.5) -> Run:
+    """TensorLy's CMTF, everything included; the cost is that of its last sweep."""
+    from tensorly.decomposition import coupled_matrix_tensor_3d_factorization
+
+    tensor, questions = data.brainq(noise, rank)
+
+    def run() -> dict[str, float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            errors = coupled_matrix_tensor_3d_factorization(tensor, questions, rank, n_iter_max=sweeps, tol=0.0)[2]
+        return {"cost": float(errors[-1]), "sweeps": float(len(errors))}
+
+    return run
