@@ -39,8 +39,10 @@ bench: $(STAMP) ## time the kernels and solvers against their rivals
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT)
 
-scorecard: $(STAMP) ## copy results/scorecard.json and its figures into the README
-	$(BIN)/python -m scoup.scorecard README.md results
+scorecard: $(STAMP) ## copy the scorecard, the figures and the rule graph into the README
+	@mkdir -p build
+	$(BIN)/snakemake --rulegraph mermaid-js > build/rulegraph.mmd
+	$(BIN)/python -m scoup.scorecard README.md results build/rulegraph.mmd
 
 lock: $(STAMP) ## resolve envs/requirements.in anew into the hashed lock
 	.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -49,11 +49,20 @@ def insert(text: str, name: str, block: str) -> str:
     return text[: text.index(start) + len(start)] + f"\n{block.strip()}\n" + text[text.index(end) :]
 
 
-def main(readme: str, results: str) -> None:
-    """Write the scorecard of a results folder into a README."""
+def main(readme: str, results: str, graph: str) -> None:
+    """Write the scorecard of a results folder, its figures and the rule graph into a README."""
     claims = store.read_json(Path(results) / "scorecard.json")["claims"]
-    store.write_text(readme, insert(Path(readme).read_text(), "scorecard", table(claims)))
+    figures = sorted((Path(results) / "figures").glob("*.svg"))
+    blocks = {
+        "scorecard": table(claims),
+        "figures": "\n\n".join(f"![{path.stem}]({path.as_posix()})" for path in figures),
+        "rulegraph": f"```mermaid\n{Path(graph).read_text().strip()}\n```",
+    }
+    text = Path(readme).read_text()
+    for name, block in blocks.items():
+        text = insert(text, name, block)
+    store.write_text(readme, text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])

@@ -33,12 +33,18 @@ def test_every_run_counts():
 
 def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- /scorecard -->\nafter\n")
+    markers = "<!-- figures --><!-- /figures --><!-- rulegraph --><!-- /rulegraph -->"
+    readme.write_text(f"before\n<!-- scorecard -->\nstale\n<!-- /scorecard -->\nafter\n{markers}")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "accuracy.svg").touch()
+    (tmp_path / "graph").write_text("flowchart TB\n")
     scorecard.store.write_json(tmp_path / "scorecard.json", {"claims": scorecard.judge(runs([1]))})
-    scorecard.main(str(readme), str(tmp_path))
+    scorecard.main(str(readme), str(tmp_path), str(tmp_path / "graph"))
     text = readme.read_text()
     assert text.startswith("before\n<!-- scorecard -->\n| experiment |")
-    assert text.endswith("<!-- /scorecard -->\nafter\n")
+    assert "<!-- /scorecard -->\nafter\n" in text
+    assert "![accuracy](" in text
+    assert "```mermaid\nflowchart TB\n```" in text
     assert "stale" not in text
 
 
