@@ -1,0 +1,83 @@
+"""The real excerpts go through the same code as everything else. Skipped where they are absent."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoup import datasets
+from scoup.download import obtain
+from scoup.fetch import sha256_of
+from scoup.preprocess import preprocess
+from scoup.raw.brainq import NOUNS
+from tests.ridge import leave_two_out
+
+FOLDER = Path(os.environ.get("SCOUP_DATA") or "no-such-folder")
+# Published for the excerpt: ridge from the standardised questions, alpha 200, cosine, all 1,770 pairs.
+RIDGE = {"P1": 0.848, "P2": 0.525, "P3": 0.663, "P5": 0.627, "P6": 0.471, "P8": 0.521}
+
+PLACES = ("brainq", "facebook")
+
+pytestmark = pytest.mark.real
+
+
+def take(name, files, target):
+    absent = [file for file in files if not any((FOLDER / place / file).exists() for place in ("", *PLACES))]
+    if absent:
+        pytest.skip(f"set SCOUP_DATA to a folder that holds the real excerpts: {', '.join(absent)} not found")
+    return obtain(name, "local", target)
+
+
+@pytest.fixture(scope="module")
+def brain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("brain")
+    return folder, take("brainq_excerpt", (datasets.QUESTIONS_FILE, datasets.FMRI_EXCERPT_FILE), folder)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("network")
+    return folder, take("facebook_excerpt", (datasets.SMALL_WALL_FILE, datasets.SMALL_LINKS_FILE), folder)
+
+
+def test_questions_are_the_published_bytes(brain):
+    folder, provenance = brain
+    assert sha256_of(folder / datasets.QUESTIONS_FILE) == datasets.QUESTIONS.sha256
+    assert provenance.source == "local"
+    assert provenance.mark == "real"
+
+
+@pytest.mark.parametrize("subject", list(RIDGE))
+def test_one_subject_is_one_tensor_and_decodes_as_published(brain, subject):
+    dataset = preprocess("brainq_excerpt", brain[0], {"subject": subject})
+    nouns, voxels, one = dataset.data.shape
+    assert (nouns, one) == (60, 1)
+    assert 1560 < voxels < 1580
+    assert dataset.label("noun").ids.tolist() == list(NOUNS)
+    answers = dataset.data.blocks[1].values
+    assert answers.shape == (60, 218)
+    assert set(np.unique(answers)) == {1, 2, 3, 4, 5}
+    assert leave_two_out(answers, dataset.data.tensor[:, :, 0]) == pytest.approx(RIDGE[subject], abs=0.002)
+
+
+def test_wall_and_links(network):
+    dataset = preprocess("facebook_excerpt", network[0])
+    users = len(dataset.label("wall"))
+    assert dataset.data.shape == (users, users, 1562)
+    assert dataset.data.tensor.nnz == 167_224
+    assert dataset.data.tensor.values.sum() == 175_664
+    assert dataset.facts["links"] == 557_940
+    assert dataset.label("day").ids[[0, -1]].tolist() == ["2004-10-14", "2009-01-22"]
+
+
+def test_largest_stars_are_where_they_were_seen(network):
+    """The largest stars of the excerpt: 14 posters on the wall of 17887, 9 walls by 21259, 788 and 11820."""
+    dataset = preprocess("facebook_excerpt", network[0])
+    ids = dataset.label("wall").ids
+    wall, poster, day = dataset.data.tensor.coords
+    apart = wall != poster
+    for who, count, names in ((wall, 14, {17887}), (poster, 9, {21259, 788, 11820})):
+        keys, sizes = np.unique(np.stack([who[apart], day[apart]]), axis=1, return_counts=True)
+        assert sizes.max() == count
+        assert set(ids[keys[0][sizes == count]].tolist()) == names
