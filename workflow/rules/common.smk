@@ -172,8 +172,11 @@ def baseline_weights(experiment):
 
 
 def all_cores():
-    """Every core there is, so that nothing runs beside a job that asks for them."""
-    return workflow.cores or 1
+    """Every core there is, so that nothing runs beside a job that asks for them; four where none are counted."""
+    try:
+        return workflow.cores or 4
+    except WorkflowError:
+        return 4
 
 
 def metrics_files(experiment):
