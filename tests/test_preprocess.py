@@ -112,10 +112,7 @@ def test_brainq_from_raw_files(folders, tmp_path):
     assert dataset.label("noun").ids.tolist() == list(NOUNS)
     assert dataset.label("noun").columns["category"][0] == "animal"
     assert dataset.provenance.simulated
-    voxels = sum(
-        brainq.read_subject(folders["brainq"] / datasets.subject_file(s)).coords.shape[0] for s in datasets.SUBJECTS
-    )
-    assert np.count_nonzero(dataset.data.tensor) == 60 * voxels
+    assert np.count_nonzero(dataset.data.tensor) == 60 * sum(SIZES["tiny"].voxels)
     for name in ("a", "b"):
         store.write_dataset(tmp_path / name, preprocess("brainq", folders["brainq"]))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
