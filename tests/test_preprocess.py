@@ -21,6 +21,7 @@ from scoup.preprocess import (
 from scoup.raw.brainq import NOUNS, Questions, Subject
 from scoup.raw.facebook import Links, Wall
 from scoup.seeds import generator
+from scoup.simulate.brainq import SIZES
 
 ASKED = Questions(np.array([f"Q{n}?" for n in range(218)]), np.ones((60, 218)))
 
