@@ -53,7 +53,7 @@ class Term:
 
     def loss(self, rhs: Array, gram: Array, factor: Array, factor_gram: Array) -> float:
         """``|X|^2 - 2 <R, M> + <M G, M>``: the squared error from quantities the update already has."""
-        cross = float(np.einsum("if,if->", rhs, factor, dtype=np.float64))
+        cross = kernels.inner(rhs, factor)
         if gram.ndim == 2:
             model = float(np.sum(gram * factor_gram, dtype=np.float64))
         else:
@@ -152,7 +152,7 @@ def grams_of(flat: Sequence[Array]) -> list[Array]:
     >>> [gram.tolist() for gram in grams_of([np.ones((3, 1))])]
     [[[3.0]]]
     """
-    return [factor.T @ factor for factor in flat]
+    return [kernels.gram(factor) for factor in flat]
 
 
 def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:

@@ -149,6 +149,24 @@ def test_dense_passes_over_many_blocks(shape, dtype):
     np.testing.assert_allclose(kernels.long_gram(tensor), flat @ flat.T, rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.parametrize("rows", [1, 9, 40_000])
+@pytest.mark.parametrize("rank", [2, 25, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_of_tall_factors(rows, rank, dtype):
+    rng = generator(rows, "tall")
+    one, other = (rng.standard_normal((rows, rank)).astype(dtype) for _ in range(2))
+    near = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 1e-3, "atol": 0.1}
+    wide = one.astype(np.float64)
+    np.testing.assert_allclose(kernels.gram(one), wide.T @ wide, **near)
+    np.testing.assert_allclose(
+        kernels.product(one, other[:rank].T @ other[:rank]), wide @ (other[:rank].T @ other[:rank]), **near
+    )
+    np.testing.assert_allclose(kernels.inner(one, other), np.sum(wide * other), rtol=1e-9, atol=1e-6)
+    for call in (lambda: kernels.gram(one), lambda: kernels.product(one, np.eye(rank, dtype=dtype))):
+        assert same_bytes(call)
+    assert same_bytes(lambda: np.array(kernels.inner(one, other)))
+
+
 @SETTINGS
 @given(st.integers(0, 30), ranks, seeds)
 def test_solve_rows_gives_the_solution_of_least_norm(count, rank, seed):

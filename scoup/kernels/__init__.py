@@ -4,7 +4,7 @@ Results do not depend on the number of threads (``numba.set_num_threads``), and 
 be called from several Python threads at once.
 """
 
-from scoup.kernels.dense import contract, densities, long_gram, spread
+from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.sparse import model_at, mttkrp, row_grams, sparse_densities
 from scoup.kernels.systems import solve_rows
@@ -14,9 +14,12 @@ __all__ = [
     "arrange",
     "contract",
     "densities",
+    "gram",
+    "inner",
     "long_gram",
     "model_at",
     "mttkrp",
+    "product",
     "row_grams",
     "solve_rows",
     "sparse_densities",

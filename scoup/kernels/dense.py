@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
+from itertools import product as pairs
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from scoup.kernels.fibres import Array, frozen
 from scoup.kernels.lanes import live, load, scaled, store
@@ -21,6 +23,8 @@ CHUNK_CELLS = 1 << 16
 # Rows of an output, or of a factor, that stay in the first-level cache.
 BLOCK = 256
 APART = 16
+# Entries from which a tall matrix is worth a pass of its own; BLAS does a smaller product on one thread.
+TALL = 1 << 16
 GRAM_ROWS = 1024
 GRAM_PARTS = 4
 
@@ -67,7 +71,7 @@ def contract(tensor: Array, factor: Array) -> Array:
     columns = _cuts(post, tensor.size, BLOCK) if pre < PARTS else np.array([0, post])
     lines = _cuts(n, tensor.size) if pre * post < PARTS * BLOCK else np.array([0, n])
     parts = np.empty((lines.size - 1, pre, post, rows.shape[1]), tensor.dtype)
-    places = list(product(range(len(parts)), pairwise(slabs), pairwise(columns)))
+    places = list(pairs(range(len(parts)), pairwise(slabs), pairwise(columns)))
 
     def work(first: int, last: int) -> None:
         for part, (p, p_end), (q, q_end) in places[first:last]:
@@ -94,6 +98,42 @@ def spread(tensor: Array, kernel: Array) -> Array:
     cuts = _cuts(n, tensor.size, 4)
     share(cuts.size - 1, lambda a, b: compute(cuts[a], cuts[b], cells, rows, out), tensor.size * rows.shape[2])
     return out
+
+
+def product(rows: Array, square: Array) -> Array:
+    """Multiply a tall matrix (n, F) by a small one (F, G).
+
+    >>> product(np.ones((2, 2)), np.array([[1.0, 0.0], [2.0, 5.0]])).tolist()
+    [[3.0, 5.0], [3.0, 5.0]]
+    """
+    return rows @ square if rows.size < TALL else spread(rows[None], np.asarray(square)[None])
+
+
+def gram(factor: Array) -> Array:
+    """Gram matrix ``M' M`` of a tall factor (n, F), (F, F).
+
+    >>> gram(np.ones((3, 2))).tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    return factor.T @ factor if factor.size < TALL else contract(factor[None], factor)[0]
+
+
+def inner(left: Array, right: Array) -> float:
+    """Inner product ``sum_{i, f} left[i, f] right[i, f]`` of two arrays of one shape, in float64.
+
+    >>> inner(np.ones((2, 2)), np.full((2, 2), 3.0))
+    12.0
+    """
+    one, other = frozen(left).reshape(-1), frozen(right, left.dtype).reshape(-1)
+    cuts = _cuts(one.size, one.size)
+    parts = np.zeros(cuts.size - 1)
+
+    def work(first: int, last: int) -> None:
+        for chunk in range(first, last):
+            parts[chunk] = _inner_span(one[cuts[chunk] : cuts[chunk + 1]], other[cuts[chunk] : cuts[chunk + 1]])
+
+    share(parts.size, work, one.size)
+    return float(parts.sum())
 
 
 def long_gram(tensor: Array) -> Array:
@@ -127,6 +167,14 @@ def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
     units = -(-rows // unit)
     chunks = max(1, min(PARTS, units, cells // CHUNK_CELLS))
     return np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _inner_span(left, right):
+    total = 0.0
+    for t in range(left.size):
+        total += np.float64(left[t]) * np.float64(right[t])
+    return total
 
 
 @compiled

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scoup import kernels
 from scoup.solvers.linear import solve_normal
 from scoup.terms import Term, grams_of
 
@@ -57,10 +58,10 @@ def sweep(
         # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
         live = [part for part in parts if part[1].weight > 0] or parts
         weights = [part[1].weight or 1.0 for part in live]
-        rhs = _sum([weight * part[2] for weight, part in zip(weights, live, strict=True)])
+        rhs = _sum([part[2] if weight == 1 else weight * part[2] for weight, part in zip(weights, live, strict=True)])
         gram = _sum([weight * part[3] for weight, part in zip(weights, live, strict=True)])
         flat[position] = update(gram, rhs, flat[position])
-        grams[position] = flat[position].T @ flat[position]
+        grams[position] = kernels.gram(flat[position])
         for number, term, own_rhs, own_gram in parts:
             losses[number] = term.loss(own_rhs, own_gram, flat[position], grams[position])
     return flat, grams, losses

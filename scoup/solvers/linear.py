@@ -34,7 +34,8 @@ def solve_normal(gram: Array, rhs: Array) -> Array:
         factor = cho_factor(scaled, lower=True, check_finite=False)
         pivots = np.diag(factor[0]) ** 2
         if pivots.min() > _WORST_PIVOT[gram.dtype]:
-            return np.ascontiguousarray(cho_solve(factor, (rhs * inverse).T, check_finite=False).T * inverse)
+            whole = cho_solve(factor, np.diag(inverse), check_finite=False) * inverse[:, None]
+            return kernels.product(rhs, whole)
     except LinAlgError:
         pass
     return rhs @ pseudoinverse(gram)
