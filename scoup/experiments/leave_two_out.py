@@ -73,7 +73,7 @@ class Part:
     """What one job finds out about its share of the folds.
 
     ``outer`` (candidates, 2, pairs, K) margins, ``inner`` (candidates, 2, folds, 3, K) shares right, and the margins
-    (2, pairs, K) of the controls by name. ``alone`` are both tables for models of one subject each, where there are several.
+    (2, pairs, K) of the controls by name. ``alone`` are both tables for models of one subject each, if there are more.
     """
 
     pairs: Array
@@ -102,7 +102,9 @@ def part(data: Products, spec: LeaveTwoOutSpec, number: int, of: int, seed: int)
     return Part(pairs, outer, inner, controls, alone)  # type: ignore[arg-type]
 
 
-def _tables(data: Products, spec: LeaveTwoOutSpec, pairs: Array, members: Array, share: tuple[int, int]) -> tuple[Array, Array]:
+def _tables(
+    data: Products, spec: LeaveTwoOutSpec, pairs: Array, members: Array, share: tuple[int, int]
+) -> tuple[Array, Array]:
     """Margins of the outer pairs and inner shares of this job's part of the nested folds, for every candidate."""
     outer = np.stack([choices.margins(found)[:, :, 0, 1] for found in _candidates(data, spec, pairs)])
     tables = []

@@ -25,7 +25,9 @@ from scoup.specs import FitSpec, MergeSpec, SampleSpec
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
 
-PAIR_ACCURACY = Measure("pair_accuracy", "share", "higher", 0.0, 1.0, "share of runs that tell the pair apart; chance is 0.5")
+PAIR_ACCURACY = Measure(
+    "pair_accuracy", "share", "higher", 0.0, 1.0, "share of runs that tell the pair apart; chance is 0.5"
+)
 RULES = ("paper", "least_squares")
 
 
@@ -48,14 +50,16 @@ class PairsSpec:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Training data without two nouns, and the two nouns in the same units: images (2, V, K), answers (2, questions)."""
+    """Training data without two nouns, and these in the same units: images (2, V, K), answers (2, questions)."""
 
     data: CoupledData
     images: Array
     answers: Array
 
 
-def measure(data: CoupledData, nouns: Sequence[str], subjects: Sequence[str], spec: PairsSpec, context: Context) -> list[Metric]:
+def measure(
+    data: CoupledData, nouns: Sequence[str], subjects: Sequence[str], spec: PairsSpec, context: Context
+) -> list[Metric]:
     """Return the share of runs that tell each pair apart, for each subject, rule and decision."""
     found = []
     for pair in spec.pairs:
@@ -124,5 +128,3 @@ def _won(fold: Fold, factors: Factors, norms: Array, rule: str, ridge: float) ->
     lengths = np.einsum("jfk,fg,jgk->jk", guess, gram, guess, optimize=True)
     margin = margins(Matches.of(dots[None], norms[None], lengths[None]))[:, 0, 0, 1]
     return right(margin)
-
-
