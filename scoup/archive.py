@@ -27,7 +27,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from scoup.errors import ScoupError
+from scoup.errors import DamagedFileError, ScoupError
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -36,7 +36,6 @@ FORMAT, VERSION = "scoup", 1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can hold
 _ALIGN, _LOCAL_HEADER, _ZIP64_EXTRA, _PAD_ID = 64, 30, 20, 0xD935
 _MAP_FROM = 1 << 20
-_AGAIN = "delete it and run again"
 _NOT_A_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError)
 _BROKEN = (*_NOT_A_ZIP, ValueError, KeyError, TypeError, OverflowError)
 
@@ -115,7 +114,7 @@ def read_json(path: PathLike) -> Any:
     except FileNotFoundError:
         raise ScoupError.expected(str(path), "a JSON file", "no such file") from None
     except ValueError as error:
-        raise ScoupError.expected(str(path), "a whole JSON file", f"a damaged one ({error})", _AGAIN) from None
+        raise DamagedFileError(str(path), "JSON", error) from None
 
 
 def write_archive(
@@ -182,11 +181,11 @@ def read_archive(path: PathLike, kind: str) -> tuple[dict[str, Any], dict[str, A
     except ScoupError:
         raise
     except _BROKEN as error:
-        raise ScoupError.expected(str(path), f"a whole {kind} file", f"a damaged one ({error})", _AGAIN) from None
+        raise DamagedFileError(str(path), kind, error) from None
     for name, head in document["arrays"].items():
         found = {"dtype": arrays[name].dtype.str, "shape": list(arrays[name].shape)}
         if found != head:
-            raise ScoupError.expected(f"{path}: {name}", f"{head}", f"{found}", _AGAIN)
+            raise DamagedFileError(str(path), kind, f"{name} is {found}, not {head}")
     return document["meta"], arrays
 
 

@@ -1,4 +1,4 @@
-"""The one exception of the package: an error that writes its own sentence."""
+"""The exceptions of the package: errors that write their own sentence."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ class ScoupError(ValueError):
         """Build the sentence ``name: expected ..., got ...; hint.``"""
         tail = f"; {hint}" if hint else ""
         return cls(f"{name}: expected {expected}, got {got}{tail}.")
+
+
+class DamagedFileError(ScoupError):
+    """Raised by the reader of a result file that is not whole; whoever can make the file again learns its ``path``."""
+
+    def __init__(self, path: str, kind: str, why: Any) -> None:
+        super().__init__(f"{path}: expected a whole {kind} file, got a damaged one ({why}); delete it and run again.")
+        self.path = path
 
 
 class ScoupWarning(UserWarning):

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from scoup.errors import ScoupError
+from scoup.errors import DamagedFileError, ScoupError
 from scoup.threads import threads
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,8 @@ def job(snakemake: Any) -> Iterator[None]:
     ``snakemake`` is the object that Snakemake gives a script; only ``rule``, ``log``, ``threads``, ``input``
     and ``wildcards`` are read. BLAS and the kernels keep to the allocation, not to the machine, so that jobs side by
     side do not fight and results do not depend on the number of cores. Bad input and a full
-    disk end the job with one sentence, anything else with its traceback in the log.
+    disk end the job with one sentence, anything else with its traceback in the log. A damaged input is
+    named and removed: a file that is not there is what Snakemake makes again.
     """
     logger = _open_log(snakemake.log[0])
     started = time.perf_counter()
@@ -42,7 +43,7 @@ def job(snakemake: Any) -> Iterator[None]:
         log.info("%s done in %.1f s", snakemake.rule, time.perf_counter() - started)
     except (ScoupError, MemoryError, OSError) as error:
         log.exception("%s failed", snakemake.rule)
-        _stop(snakemake, _sentence(error))
+        _stop(snakemake, _sentence(error) + _remove_damaged(snakemake, error))
     except Exception:
         log.exception("%s failed", snakemake.rule)
         raise
@@ -108,6 +109,15 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory ({error}); give the job more (mem_mb) or take a smaller sample."
     return str(error)
+
+
+def _remove_damaged(snakemake: Any, error: BaseException) -> str:
+    """Remove a damaged file that another job made (no other file is touched) and say so."""
+    if not isinstance(error, DamagedFileError) or error.path not in map(str, getattr(snakemake, "input", ())):
+        return ""
+    Path(error.path).unlink(missing_ok=True)
+    log.info("removed %s", error.path)
+    return " It was removed: the next run makes it again."
 
 
 def _stop(snakemake: Any, sentence: str) -> None:

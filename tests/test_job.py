@@ -5,8 +5,10 @@ import logging
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 import pytest
 
+from scoup.archive import read_archive, write_archive
 from scoup.errors import ScoupError
 from scoup.job import job, read_facts
 
@@ -41,6 +43,23 @@ def test_bad_input_ends_in_one_sentence(snakemake, capsys):
     assert stopped.value.code == 1
     assert capsys.readouterr().err == "fit seed=3: rank: expected an integer, got five.\n"
     assert "Traceback" in read(snakemake)
+
+
+def test_a_damaged_input_is_named_and_removed_and_no_other_file_is(snakemake, tmp_path, capsys):
+    made, foreign = tmp_path / "fit.npz", tmp_path / "foreign.npz"
+    for path in (made, foreign):
+        write_archive(path, "fit", {}, {"x": np.arange(9)})
+        path.write_bytes(path.read_bytes()[:-40])
+    snakemake.input = [str(made)]
+    for path in (made, foreign):
+        with pytest.raises(SystemExit), job(snakemake):
+            read_archive(path, "fit")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"fit seed=3: {made}: expected a whole fit file, got a damaged one (")
+    assert said[0].endswith("It was removed: the next run makes it again.")
+    assert said[1].endswith("; delete it and run again.")
+    assert not made.exists()
+    assert foreign.exists()
 
 
 def test_a_full_disk_is_named(snakemake, capsys):

@@ -1,5 +1,6 @@
 """Checks of the configuration, and the functions by which rules name their files; no rules."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -247,11 +248,18 @@ def figure_digest(wildcards):
     return digest("plot", f"scoup.plot.{wildcards.figure}")
 
 
+def megabytes(files):
+    """The size of a job's input, as it lies on the disk; a folder counts with all that is in it."""
+    folders = [Path(path) for path in files if Path(path).is_dir()]
+    inside = [path for folder in folders for path in folder.rglob("*")]
+    return sum(Path(path).stat().st_size for path in [*files, *inside]) / 1e6
+
+
 def memory(wildcards, input, attempt):
     """Megabytes for a job: a process and a few copies of its data, more after each failed attempt."""
-    return int((600 + 6 * input.size_mb) * attempt)
+    return int((600 + 6 * megabytes(input)) * attempt)
 
 
 def minutes(wildcards, input, attempt):
     """Minutes for a job, by the size of its data, more after each failed attempt."""
-    return int((10 + input.size_mb / 20) * attempt)
+    return int((10 + megabytes(input) / 20) * attempt)
