@@ -1,0 +1,214 @@
+"""A real Slurm of two nodes on this machine, for the tests and for trying profiles by hand. Needs root.
+
+    python -m tests.cluster.slurm install    # apt-get, where there is one
+    python -m tests.cluster.slurm up
+    snakemake --workflow-profile workflow/profiles/slurm --configfile workflow/configs/quick.yaml
+    python -m tests.cluster.slurm down
+
+Each node is a slurmd of its own on a port of its own. There is no accounting and no cgroup: memory is booked but
+not enforced. The configuration has to be where every Slurm command looks for it, /etc/slurm/slurm.conf; a file
+there that this script did not write is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+CONFIG = Path("/etc/slurm/slurm.conf")
+HOME = Path("/run/scoup-slurm")
+MARK = "# Written by tests/cluster/slurm.py of scoup; overwritten and deleted without asking."
+NODES = {"n1": 17001, "n2": 17002}
+PACKAGES = ("slurm-wlm", "slurmd", "slurmctld", "slurm-client", "munge")
+COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
+
+# Short timeouts: a dead node is noticed within seconds, not minutes. MinJobAge keeps finished jobs visible to squeue.
+TEMPLATE = """{mark}
+ClusterName=scoup
+SlurmctldHost=localhost
+SlurmctldPort=17000
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={home}/munge.socket
+StateSaveLocation={home}/state
+SlurmdSpoolDir={home}/%n
+SlurmctldPidFile={home}/slurmctld.pid
+SlurmdPidFile={home}/%n.pid
+SlurmctldLogFile={home}/slurmctld.log
+SlurmdLogFile={home}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SlurmdParameters=config_overrides
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=6
+KillWait=2
+MinJobAge=600
+JobRequeue=1
+{nodes}
+PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_not() -> str:
+    """Return why no cluster can be brought up here, or nothing if one can."""
+    if os.geteuid() != 0:
+        return "a cluster of its own needs root"
+    missing = [command for command in COMMANDS if shutil.which(command) is None]
+    if missing:
+        return f"Slurm is not installed ({', '.join(missing)} missing): python -m tests.cluster.slurm install"
+    if CONFIG.exists() and not CONFIG.read_text().startswith(MARK):
+        return f"this machine has a Slurm already ({CONFIG})"
+    return ""
+
+
+def install() -> None:
+    """Install Slurm by apt; whoever cannot is told why, and the tests are skipped."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        print("Slurm is not installed: that takes root and apt-get. Cluster tests will be skipped.")
+        return
+    if all(map(shutil.which, COMMANDS)):
+        return
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
+        done = subprocess.run(["apt-get", "--quiet", *words], env=quiet, check=False, stdout=subprocess.DEVNULL)
+        if done.returncode:
+            print(f"apt-get {words[0]} failed. Cluster tests will be skipped.")
+
+
+def up() -> None:
+    """Bring up the key server, the controller and both nodes, and wait until the nodes are idle."""
+    reason = why_not()
+    if reason:
+        raise SystemExit(f"No Slurm: {reason}.")
+    down()
+    for folder in ("state", *NODES):
+        (HOME / folder).mkdir(parents=True)
+    HOME.chmod(0o755)  # munged refuses a socket in a folder that others cannot enter
+    nodes = "\n".join(f"NodeName={n} NodeHostname=localhost Port={p} CPUs=4 RealMemory=16000" for n, p in NODES.items())
+    CONFIG.parent.mkdir(exist_ok=True)
+    CONFIG.write_text(TEMPLATE.format(mark=MARK, home=HOME, nodes=nodes, names=",".join(NODES)))
+    _start_munge()
+    start_controller()
+    for name in NODES:
+        start_node(name)
+    _until(lambda: sorted(run("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == sorted(NODES), "idle nodes")
+
+
+def down() -> None:
+    """End every process of the cluster and remove its files."""
+    for name in ("slurmctld", *NODES):
+        kill(name)
+    _end(_pid("munge"), signal.SIGTERM)
+    if CONFIG.exists() and CONFIG.read_text().startswith(MARK):
+        CONFIG.unlink()
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+def run(*words: str) -> str:
+    """Return what a Slurm command says; nothing if it fails, as it does while the controller is away."""
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
+def jobs() -> list[dict[str, str]]:
+    """Return id, state, node, minutes asked for and restarts of every job that the controller remembers."""
+    fields = ("id", "state", "node", "limit", "restarts", "name")
+    lines = run("squeue", "--states=all", "--noheader", "--format=%i|%T|%N|%l|%r|%j").splitlines()
+    return [dict(zip(fields, line.split("|"), strict=True)) for line in lines]
+
+
+def start_controller() -> None:
+    """Start the controller, with what it remembers from before."""
+    subprocess.run(["slurmctld", "-f", str(CONFIG)], check=True, stderr=subprocess.DEVNULL)
+    _until(lambda: "UP" in run("scontrol", "ping"), "the controller")
+
+
+def start_node(name: str) -> None:
+    """Start one node."""
+    subprocess.run(["slurmd", "-N", name, "-f", str(CONFIG)], check=True, stderr=subprocess.DEVNULL)
+
+
+def kill(name: str) -> None:
+    """Kill the controller, or a node with everything that runs on it, as a power cut does."""
+    pid = _pid(name)
+    _end(pid, signal.SIGKILL)
+    if name in NODES:
+        for process in _on_node(name):
+            _end(process, signal.SIGKILL)
+
+
+def _start_munge() -> None:
+    key = HOME / "munge.key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o400)
+    files = {"key-file": key, "socket": HOME / "munge.socket", "pid-file": HOME / "munge.pid",
+             "log-file": HOME / "munge.log", "seed-file": HOME / "munge.seed"}  # fmt: skip
+    subprocess.run(["munged", "--force", *(f"--{option}={path}" for option, path in files.items())], check=True,
+                   stderr=subprocess.DEVNULL)  # fmt: skip
+
+
+def _pid(name: str) -> int | None:
+    try:
+        return int((HOME / f"{name}.pid").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _end(pid: int | None, how: signal.Signals) -> None:
+    if pid is None:
+        return
+    try:
+        os.kill(pid, how)
+    except ProcessLookupError:
+        return
+    _until(lambda: not Path(f"/proc/{pid}").exists() or _state(pid) == "Z", f"the end of process {pid}")
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "Z"
+
+
+def _on_node(name: str) -> list[int]:
+    """Return the keepers (slurmstepd) of a node's jobs, then the jobs, which bear its name in their environment.
+
+    Keepers first: one that outlives its job would report how it ended, which a dead node cannot.
+    """
+    parents, keepers, mine = {}, set(), []
+    for folder in Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        try:
+            parents[pid] = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if (folder / "cmdline").read_bytes().startswith(b"slurmstepd"):
+                keepers.add(pid)
+            elif f"SLURMD_NODENAME={name}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                mine.append(pid)
+        except OSError:
+            continue  # it has ended
+    return [*{parents[pid] for pid in mine if parents[pid] in keepers}, *mine]
+
+
+def _until(condition, what: str, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > limit:
+            raise SystemExit(f"Slurm: waited {seconds:.0f} s for {what}; see the logs in {HOME}.")
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    verbs = {"install": install, "up": up, "down": down}
+    if len(sys.argv) != 2 or sys.argv[1] not in verbs:
+        raise SystemExit(f"usage: python -m tests.cluster.slurm {'|'.join(verbs)}")
+    verbs[sys.argv[1]]()
