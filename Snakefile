@@ -24,12 +24,14 @@ include: "workflow/rules/merge.smk"
 include: "workflow/rules/experiments.smk"
 include: "workflow/rules/plot.smk"
 include: "workflow/rules/scorecard.smk"
+include: "workflow/rules/track.smk"
 
 
 rule all:
-    """Make the figures of every experiment and the scorecard."""
+    """Make the figures of every experiment, the scorecard and the tracked runs."""
     default_target: True
     input:
         figures=figure_files(),
         scorecard="results/scorecard.json",
+        tracked="results/track.json",
     localrule: True

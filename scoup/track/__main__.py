@@ -1,0 +1,28 @@
+"""``python -m scoup.track ui`` shows the store of a results folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from scoup.errors import ScoupError
+from scoup.track import ui
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read the command line and serve."""
+    parser = argparse.ArgumentParser(prog="python -m scoup.track", description=__doc__)
+    parser.add_argument("verb", choices=["ui"], help="browse the runs in MLflow, on this machine only")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="the results folder (results)")
+    parser.add_argument("--port", type=int, default=5000, help="where it listens, on 127.0.0.1 (5000)")
+    asked = parser.parse_args(arguments)
+    try:
+        return ui.serve(asked.results, asked.port)
+    except ScoupError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
