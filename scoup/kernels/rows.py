@@ -20,6 +20,8 @@ WIDTHS = (8, 16, 32)
 AHEAD = 16
 # Cells whose outer products are added to a Gram matrix while they are in the first-level cache.
 BATCH = 16
+# Bytes of a cache line, and of the widest vector.
+LINE = 64
 
 compiled = njit(cache=True, nogil=True)
 
@@ -31,6 +33,19 @@ def width_for(rank: int) -> int:
     (8, 32, 32)
     """
     return next((width for width in WIDTHS if width >= rank), WIDTHS[-1])
+
+
+def padded_zeros(rows: int, rank: int, dtype: Any) -> Any:
+    """Zeros with ``rank`` columns rounded up so that every row begins on a cache line and is whole vectors.
+
+    >>> padded_zeros(3, 25, np.float64).shape
+    (3, 32)
+    """
+    size, width = np.dtype(dtype).itemsize, width_for(rank)
+    columns = -(-rank // width) * width
+    room = np.zeros(rows * columns + LINE // size, dtype)
+    first = -room.ctypes.data % LINE // size
+    return room[first : first + rows * columns].reshape(rows, columns)
 
 
 @cache
@@ -60,15 +75,15 @@ def tensor_rows(width: int) -> Callable[..., Any]:
     @compiled
     def kernel(first, last, cells, middle, leaf, out):
         rows, middles, starts, leaves, values = cells
-        rank, end = leaf.shape[1], middles.shape[1] - 1
+        rank, end = out.shape[1], middles.shape[1] - 1
         for c in range(0, rank, width):
-            mask = live(width, rank - c)
+            mask, padded = live(width, rank - c), live(width, leaf.shape[1] - c)
             for i in range(first, last):
                 total = zeros(mask, out)
                 for s in range(rows[i], rows[i + 1]):
                     inner = zeros(mask, out)
                     for t in range(starts[s], starts[s + 1]):
-                        inner = scaled(inner, values[t], load(leaf, leaves[t], c, mask))
+                        inner = scaled(inner, values[t], load(leaf, leaves[t], c, padded))
                     for level in range(1, len(middle)):
                         inner = times(inner, load(middle[level], middles[level, s], c, mask))
                     fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
@@ -87,7 +102,7 @@ def leaf_rows(width: int) -> Callable[..., Any]:
         rows, middles, starts, leaves, values = cells
         rank, end = root.shape[1], middles.shape[1] - 1
         for c in range(0, rank, width):
-            mask = live(width, rank - c)
+            mask, padded = live(width, rank - c), live(width, out.shape[1] - c)
             for i in range(first, last):
                 for s in range(rows[i], rows[i + 1]):
                     inner = load(root, i, c, mask)
@@ -95,8 +110,8 @@ def leaf_rows(width: int) -> Callable[..., Any]:
                         inner = times(inner, load(middle[level], middles[level, s], c, mask))
                     fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
                     for t in range(starts[s], starts[s + 1]):
-                        total = load(out, leaves[t], c, mask)
-                        store(out, leaves[t], c, mask, scaled(total, values[t], inner))
+                        total = load(out, leaves[t], c, padded)
+                        store(out, leaves[t], c, padded, scaled(total, values[t], inner))
 
     return kernel
 

@@ -31,8 +31,10 @@ def mttkrp(fibres: Fibres, factors: Sequence[Array], mode: int) -> Array:
     if order.modes[0] != mode:
         return _leaf_product(order, blocks)
     out = np.empty((fibres.shape[mode], blocks[0].shape[1]), fibres.values.dtype)
-    kernel = rows.matrix_rows if len(blocks) == 2 else rows.tensor_rows
-    _over_rows(kernel, order, blocks[1:-1], blocks[-1], out)
+    if len(blocks) == 2:
+        _over_rows(rows.matrix_rows, order, (), blocks[-1], out)
+    else:
+        _over_rows(rows.tensor_rows, order, blocks[1:-1], _on_lines(blocks[-1], fibres.values.size), out)
     return out
 
 
@@ -89,7 +91,7 @@ def sparse_densities(coords: Array, values: Array, shape: Sequence[int]) -> list
 
 def _over_rows(make: Callable[[int], Any], order: Order, middle: tuple[Array, ...], leaf: Array, out: Array) -> None:
     """Run a kernel that fills ``out`` row by row on the chunks of an order."""
-    kernel, bounds = make(rows.width_for(leaf.shape[1])), order.bounds.tolist()
+    kernel, bounds = make(rows.width_for(out.shape[1])), order.bounds.tolist()
     # A matrix has no middle; an empty tuple has no type, so its only factor stands in and is never read.
     others = middle or (leaf,)
     share(
@@ -103,7 +105,7 @@ def _leaf_product(order: Order, blocks: tuple[Array, ...]) -> Array:
     """Product for the leaf mode: chunks write private copies, added up in the order of the chunks."""
     groups, rank = min(COPIES, order.chunks), blocks[0].shape[1]
     bounds = order.bounds[np.linspace(0, order.chunks, groups + 1).astype(int)].tolist()
-    copies = np.zeros((groups, *blocks[-1].shape), blocks[-1].dtype)
+    copies = [rows.padded_zeros(len(blocks[-1]), rank, blocks[-1].dtype) for _ in range(groups)]
     kernel = rows.leaf_rows(rows.width_for(rank))
 
     def work(first: int, last: int) -> None:
@@ -111,4 +113,15 @@ def _leaf_product(order: Order, blocks: tuple[Array, ...]) -> Array:
             kernel(bounds[group], bounds[group + 1], order.cells, blocks[0], blocks[1:-1], copies[group])
 
     share(groups, work, order.values.size * rank)
-    return copies.sum(axis=0) if groups > 1 else copies[0]
+    for copy in copies[1:]:
+        copies[0] += copy
+    return np.ascontiguousarray(copies[0][:, :rank])
+
+
+def _on_lines(factor: Array, reads: int) -> Array:
+    """Copy a factor that is read many times over into rows that begin on cache lines."""
+    if 8 * len(factor) > reads:
+        return factor
+    copy = rows.padded_zeros(len(factor), factor.shape[1], factor.dtype)
+    copy[:, : factor.shape[1]] = factor
+    return frozen(copy)
