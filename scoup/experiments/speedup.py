@@ -18,6 +18,7 @@ from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
 from scoup.experiments.measures import costs
 from scoup.results import Claim, Context, Measure, Metric, pick
+from scoup.sample import densities
 from scoup.threads import threads
 
 log = logging.getLogger(__name__)
@@ -102,8 +103,8 @@ def _time(data: CoupledData, contender: Contender) -> tuple[float, float]:
 
 
 def _warm(data: CoupledData, contender: Contender) -> None:
-    """Compile every kernel the contender uses, on a corner of the data."""
-    corner = data.select([np.arange(min(size, 16)) for size in data.sizes])
+    """Compile every kernel the contender uses, on the densest corner of the data (the first may be empty)."""
+    corner = data.select([np.sort(np.argsort(density)[-16:]) for density in densities(data)])
     short = {"max_iter": 2} | ({"sampling": 1, "repetitions": 1} if isinstance(contender.estimator, SCOUP) else {})
     type(contender.estimator)(**{**contender.estimator.get_params(), **short}).fit(corner)
 
