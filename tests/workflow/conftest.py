@@ -42,7 +42,7 @@ def succeeded(done):
 def finished(tmp_path_factory):
     """A folder in which the whole tiny workflow has run; not to be changed."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    succeeded(snakemake(folder))
+    succeeded(snakemake(folder, cores=1))
     return folder
 
 

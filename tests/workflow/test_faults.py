@@ -11,7 +11,7 @@ from tests.workflow.conftest import command, snakemake, succeeded
 from tests.workflow.test_runs import digests
 
 pytestmark = pytest.mark.xdist_group("workflow")
-TARGETS = ["results/figures/accuracy.svg", "results/figures/sparsity.svg"]
+TARGETS = ["results/figures/accuracy.svg"]
 
 
 def until(condition, process, seconds=120):
