@@ -64,6 +64,11 @@ def read_facts(path: str | Path) -> dict[str, Any]:
     return found
 
 
+def describe_code() -> str:
+    """Name the version and the commit of the code that runs."""
+    return f"scoup {_version()}, revision {_revision()}"
+
+
 def _facts(snakemake: Any) -> dict[str, Any]:
     return {
         "started": time.time(),

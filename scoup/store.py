@@ -40,6 +40,7 @@ __all__ = [
     "read_factors",
     "read_factors_meta",
     "read_json",
+    "read_provenance",
     "write_archive",
     "write_bytes",
     "write_data",
@@ -124,6 +125,11 @@ def read_data(path: PathLike) -> Dataset:
     provenance = Provenance(**meta["provenance"]) if meta["provenance"] else None
     extras = {name.removeprefix("extra."): array for name, array in arrays.items() if name.startswith("extra.")}
     return Dataset(data, labels, provenance, extras, meta["facts"])
+
+
+def read_provenance(path: PathLike) -> Provenance:
+    """Return where the data set in a file came from."""
+    return Provenance(**read_archive(path, DATA)[0]["provenance"])
 
 
 def write_factors(path: PathLike, factors: Factors, meta: Mapping[str, Any] | None = None) -> None:
