@@ -18,7 +18,7 @@ from scoup.errors import ScoupError
 from scoup.records import Fit, FitReport, Merged, MergeReport, Sample
 
 Array = NDArray[Any]
-SAMPLES, TRUTH = "samples", "truth"
+SAMPLES, TRUTH, MATERIAL = "samples", "truth", "material"
 DIRECTIONS = ("higher", "lower", "none")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scoup.experiments.kinds import DAY, NAMED_BY, POSTER, WALL, Found, rank
 from scoup.results import Claim, Context, Measure, Metric, pick
+from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -135,6 +136,27 @@ def rows(found: Sequence[Found], users: Array, dates: Array) -> list[dict[str, A
         }
         for number, one in enumerate(found, start=1)
     ]  # fmt: skip
+
+
+def material(tables: Tables, dataset: Dataset, context: Context) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what figures and pages show: the whole table, and the factor columns of the strongest of each kind."""
+    users, dates = dataset.label("wall").ids, dataset.label("day").ids
+    found = together(tables)[ALL]
+    best: dict[str, dict[str, Any]] = {}
+    for plan, table in tables.items():
+        for panel in table["panels"]:
+            one = panel["found"]
+            if one["kind"] not in best or one["score"] > best[one["kind"]]["found"]["score"]:
+                best[one["kind"]] = {**panel, "plan": plan}
+    panels = [{**best[kind], "ids": _ids(best[kind], users, dates)} for kind in NAMED_BY if kind in best]
+    about = {**vars(context), "rows": rows(found, users, dates), "panels": panels, "sizes": list(dataset.data.shape)}
+    return {**about, "dates": [str(dates[0]), str(dates[-1])]}, {}
+
+
+def _ids(panel: Mapping[str, Any], users: Array, dates: Array) -> list[str]:
+    """Names of the leading wall, poster and day."""
+    wall, poster, day = panel["found"]["leaders"]
+    return [str(users[wall]), str(users[poster]), str(dates[day])]
 
 
 def claims(found: Sequence[Metric]) -> list[Claim]:

@@ -24,6 +24,7 @@ from scoup.results import Claim, Context, Measure, Metric, pick
 from scoup.sample import draw
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.store import Dataset
 
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
@@ -162,6 +163,19 @@ def describe(factors: Factors, labels: Sequence[Any], top: int) -> list[dict[str
         }
         for f in range(factors.rank)
     ]
+
+
+def material(
+    merged: Merged, dataset: Dataset, spec: ClustersSpec, context: Context
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what figures and pages show: descriptions, and the latent images (F, x, y, z) where voxels have places."""
+    about = {**vars(context), "top": spec.top, "components": describe(merged.factors, dataset.labels, spec.top)}
+    if "grid" not in dataset.facts:
+        return about, {}
+    voxels, grid = dataset.label("voxel"), tuple(dataset.facts["grid"])
+    maps = np.zeros((merged.factors.rank, *grid), dtype=np.float32)
+    maps[:, voxels.columns["x"], voxels.columns["y"], voxels.columns["z"]] = merged.factors.modes[1].T
+    return {**about, "voxel_mm": list(dataset.facts["voxel_mm"])}, {"maps": maps}
 
 
 def _named(label: Any, scores: Array, members: Array) -> list[dict[str, Any]]:

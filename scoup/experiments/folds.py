@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 
 Array = NDArray[Any]
@@ -49,13 +50,18 @@ class Products:
         return Products(self.images, self.answers[order])
 
 
-def products(tensor: Array, answers: Array) -> Products:
-    """Take all inner products of a dense tensor (n, V, K) over its voxels."""
-    if tensor.ndim != 3 or len(tensor) != len(answers):
-        raise ScoupError.expected("tensor", "shape (nouns, voxels, subjects), a row of answers a noun", tensor.shape)
-    nouns, _, subjects = tensor.shape
-    flat = np.ascontiguousarray(tensor.transpose(0, 2, 1), dtype=np.float64).reshape(nouns * subjects, -1)
-    return Products((flat @ flat.T).reshape(nouns, subjects, nouns, subjects), np.asarray(answers, dtype=np.float64))
+def products(data: CoupledData) -> Products:
+    """Take all inner products of dense images (nouns, voxels, subjects) over voxels; the answers are on mode 0."""
+    tensor = data.blocks[0]
+    if tensor.is_sparse or data.is_masked or data.ndim != 3 or list(data.matrices) != [0]:
+        got = f"{data.ndim} modes with matrices on {list(data.matrices)}" + (
+            ", cells missing" if data.is_masked else ""
+        )
+        raise ScoupError.expected("data", "dense images without missing cells and one matrix on the nouns", got)
+    nouns, _, subjects = data.shape
+    images, answers = (np.asarray(block.values) for block in data.blocks)
+    flat = np.ascontiguousarray(images.transpose(0, 2, 1), dtype=np.float64).reshape(nouns * subjects, -1)
+    return Products((flat @ flat.T).reshape(nouns, subjects, nouns, subjects), answers.astype(np.float64))
 
 
 @dataclass(frozen=True)

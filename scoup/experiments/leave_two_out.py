@@ -7,7 +7,7 @@ from the other nouns alone. Beside every share: ridge regression on the answers,
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -29,6 +29,7 @@ LOW = Measure("accuracy_low", "share", "none", 0.0, 1.0, "lower end of the 95 % 
 HIGH = Measure("accuracy_high", "share", "none", 0.0, 1.0, "upper end of the 95 % interval, nouns drawn anew")
 CHANCE_LOW = Measure("chance_low", "share", "none", 0.0, 1.0, "2.5 % point of chance, as if pairs were independent")
 CHANCE_HIGH = Measure("chance_high", "share", "none", 0.0, 1.0, "97.5 % point of chance, as if pairs were independent")
+PART = "leave-two-out-part"
 PRINTED = Setting(2, "paper", centre=False, standardise=False)
 
 
@@ -135,6 +136,20 @@ def _controls(data: Products, spec: LeaveTwoOutSpec, pairs: Array, seed: int) ->
     for number in range(spec.shuffles):
         order = generator(seed, "leave_two_out", "shuffle", number).permutation(data.nouns)
         yield f"shuffled{number}", outer(folds.match_folds(data.shuffled(order), pairs, setting, spec.ways[:1])[0])
+
+
+def pack(found: Part) -> dict[str, Array]:
+    """Lay a part out as plain arrays, for a file."""
+    alone = {} if found.alone is None else {"alone.outer": found.alone[0], "alone.inner": found.alone[1]}
+    controls = {f"control.{name}": margin for name, margin in found.controls.items()}
+    return {"pairs": found.pairs, "outer": found.outer, "inner": found.inner, **alone, **controls}
+
+
+def unpack(arrays: Mapping[str, Array]) -> Part:
+    """Read what :func:`pack` laid out."""
+    controls = {name.removeprefix("control."): a for name, a in arrays.items() if name.startswith("control.")}
+    alone = (arrays["alone.outer"], arrays["alone.inner"]) if "alone.outer" in arrays else None
+    return Part(arrays["pairs"], arrays["outer"], arrays["inner"], controls, alone)
 
 
 def join(parts: Sequence[Part]) -> Part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -15,10 +16,14 @@ from scoup.results import Metric
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {"Software": None}}
 
 
-def draw(name: str, metrics: Sequence[Metric]) -> Figure:
-    """Draw the figure ``scoup.plot.<name>`` and say on it whether the data is simulated."""
+def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> Figure:
+    """Draw the figure ``scoup.plot.<name>`` and say on it whether the data is simulated.
+
+    ``material`` are pairs (facts, arrays) of an experiment that leaves more to look at than metrics.
+    """
     with style.applied():
-        figure: Figure = import_module(f"scoup.plot.{name}").figure(metrics)
+        module = import_module(f"scoup.plot.{name}")
+        figure: Figure = module.figure(metrics, material) if material else module.figure(metrics)
         style.mark(figure, metrics)
     return figure
 

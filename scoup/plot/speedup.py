@@ -18,7 +18,7 @@ def figure(metrics: Sequence[Metric]) -> Figure:
     """Draw a panel for each number of workers; full fits appear in all of them."""
     table = style.frame(metrics)
     workers = sorted(table[table.contender == "SCOUP"].workers.unique())
-    drawn, grid = style.panels(len(workers), height=3.2)
+    drawn, grid = style.panels(len(workers), height=3.4, sharey=True)
     for axes, count in zip(grid[0], workers, strict=True):
         for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
             mine = table[(table.contender == "SCOUP") & (table.workers == count) & (table.finish == finish)]
@@ -26,14 +26,14 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         for number, name in enumerate(("reference", "als", "compressed als"), start=3):
             _points(axes, table[table.contender == name], "contender", number, name)
         axes.set_title(f"{count} worker{'s' if count > 1 else ''}")
-        axes.set_xscale("log")
         axes.set_xlim(left_of(table), 2)
+        style.plain_log(axes.xaxis)
         axes.set_xlabel("time / time of reference ALS")
         axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
-        axes.sharey(grid[0, 0])
     grid[0, 0].set_ylabel("cost / cost of reference ALS")
+    style.plain_log(grid[0, 0].yaxis)
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3)
+    drawn.legend(handles, labels, loc="outside upper center", ncols=3)
     style.letter(grid)
     return drawn
 

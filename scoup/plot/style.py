@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from scoup.results import Metric
 
@@ -54,10 +54,10 @@ def applied() -> AbstractContextManager[None]:
     return matplotlib.rc_context(LOOK)  # type: ignore[arg-type]
 
 
-def panels(columns: int, rows: int = 1, height: float = 2.8) -> tuple[Figure, np.ndarray]:
+def panels(columns: int, rows: int = 1, height: float = 2.8, sharey: bool = False) -> tuple[Figure, np.ndarray]:
     """Return a figure of the page's width with a grid of panels, always as a 2-d array."""
     figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    return figure, figure.subplots(rows, columns, squeeze=False, sharey=sharey)
 
 
 def frame(metrics: Iterable[Metric]) -> pd.DataFrame:
@@ -90,9 +90,14 @@ def curve(axes: Axes, table: pd.DataFrame, x: str, number: int, label: str) -> N
 
 
 def plain_log(axis: Axis) -> None:
-    """Make an axis logarithmic with numbers as people write them, ticks at 1, 2 and 5."""
+    """Make an axis logarithmic with numbers as people write them; call it when all is drawn.
+
+    Ticks stand at 1, 2 and 5, at powers of ten where the axis is long, evenly where it is short.
+    """
     axis._set_axes_scale("log")  # type: ignore[attr-defined]
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axis.get_view_interval()
+    many, few = LogLocator(subs=(1.0, 2.0, 5.0)), MaxNLocator(5, steps=[1, 2, 5])
+    axis.set_major_locator(few if high < 4 * low else many if high < 200 * low else LogLocator())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 

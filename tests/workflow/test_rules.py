@@ -36,7 +36,8 @@ def test_one_word_a_stage():
         if path.stem not in ("common", "experiments"):
             assert f"rule {path.stem}:" in path.read_text()
     for name in names:
-        homes = [ROOT / "scoup" / f"{name}.py", ROOT / "scoup" / name, ROOT / "scoup" / "experiments" / f"{name}.py"]
+        rooms = [ROOT / "scoup", ROOT / "scoup" / "experiments", ROOT / "scoup" / "plot"]
+        homes = [room / place for room in rooms for place in (name, f"{name}.py")]
         assert any(home.exists() for home in homes), f"no module of scoup is called {name}"
 
 

@@ -28,9 +28,16 @@ wildcard_constraints:
     figure="[a-z_]+",
     seed=r"\d+",
     rep=r"\d+",
+    part=r"\d+",
+    pair=r"\d+",
+    experiment="[a-z_]+",
 
 
 EXPERIMENTS = settings.experiments(config)
+
+# Texts of the report: one that is tracked, one that a rule writes where the workflow runs.
+METHODS = str(ROOT / "workflow" / "report" / "methods.rst")
+FRONT_PAGE = str(Path("results", "report", "front.rst").absolute())
 
 # figure: the experiment whose metrics it draws; its module is scoup/plot/<figure>.py
 FIGURES = {
@@ -38,7 +45,17 @@ FIGURES = {
     "speedup": "speedup",
     "sparsity": "sparsity",
     "missing": "missing",
+    "leave_two_out": "leave_two_out",
+    "clusters": "clusters",
+    "anomaly": "anomaly",
+    "anomaly_plans": "anomaly",
 }
+
+# Experiments that leave something to look at beside their metrics: a page each, and material for their figures.
+PAGES = ["clusters", "anomaly"]
+
+# Settings of leave_two_out that its folds depend on.
+FOLD_SETTINGS = ["ranks", "weights", "ridges", "groups", "sweeps", "alpha", "shuffles"]
 
 
 def dataset_of(wildcards):
@@ -165,6 +182,71 @@ def plan_of(experiment):
     return config["plans"].get(asked(experiment, "plan"), {})
 
 
+def specs_of(experiment):
+    """How the plan that an experiment names samples, fits and merges."""
+    plan = plan_of(experiment)
+    return plan and {
+        "sample": settings.sample_spec(plan),
+        "fit": settings.fit_spec(plan),
+        "merge": settings.merge_spec(plan),
+    }
+
+
+def value_of(wildcards):
+    """What a plan makes of a count of posts."""
+    return asked("anomaly", "values", {}).get(wildcards.plan, "counts")
+
+
+def parts_of_folds(wildcards):
+    """The parts into which all noun pairs are cut."""
+    return expand(
+        "results/folds/{dataset}/seed{seed}/part{part}.npz",
+        dataset=wildcards.dataset,
+        seed=wildcards.seed,
+        part=range(asked("leave_two_out", "parts", 1)),
+    )
+
+
+def pairs_of_nouns(wildcards):
+    """The metrics of each of the paper's noun pairs."""
+    return expand(
+        "results/pairs/{dataset}/seed{seed}/pair{pair}.json",
+        dataset=wildcards.dataset,
+        seed=wildcards.seed,
+        pair=range(len(asked("leave_two_out", "pairs"))),
+    )
+
+
+def found_of_plans(wildcards):
+    """What each plan finds in a network, in the order of the plans."""
+    return expand(
+        "results/detect/{dataset}/{plan}/seed{seed}.json",
+        dataset=wildcards.dataset,
+        plan=asked("anomaly", "plans"),
+        seed=wildcards.seed,
+    )
+
+
+def material_of_figure(wildcards):
+    """What a figure shows beside metrics: that of the first seed of each data set."""
+    experiment = FIGURES[wildcards.figure]
+    wanted = asked(experiment, "datasets") if experiment in PAGES else []
+    return [
+        f"results/experiments/{experiment}/{dataset}/seed0.npz" for dataset in wanted
+    ]
+
+
+def page_files():
+    """The pages of the experiments in the configuration."""
+    return [
+        f"results/pages/{experiment}/{dataset}/seed{seed}"
+        for experiment in PAGES
+        if experiment in EXPERIMENTS
+        for dataset in asked(experiment, "datasets")
+        for seed in range(asked(experiment, "seeds"))
+    ]
+
+
 def baseline_weights(experiment):
     """The block weights under which an experiment compares costs."""
     return (
@@ -188,6 +270,9 @@ def metrics_files(experiment):
             "speedup": "results/experiments/speedup/{dataset}/seed{seed}.json",
             "sparsity": "results/experiments/sparsity/{dataset}/seed{seed}.json",
             "missing": "results/experiments/missing/{dataset}/{plan}/seed{seed}.json",
+            "leave_two_out": "results/experiments/leave_two_out/{dataset}/seed{seed}.json",
+            "clusters": "results/experiments/clusters/{dataset}/seed{seed}.json",
+            "anomaly": "results/experiments/anomaly/{dataset}/seed{seed}.json",
         }[experiment],
         dataset=asked(experiment, "datasets"),
         plan=asked(experiment, "plans"),
@@ -236,6 +321,27 @@ def tracked_settings():
     return {
         section: dict(config[section]) for section in ("datasets", "variants", "plans")
     }
+
+
+def chapter(experiment):
+    """The heading of an experiment in the report, where headings are sorted by name."""
+    return f"{1 + list(EXPERIMENTS).index(experiment)} {experiment.replace('_', ' ')}"
+
+
+def chapter_of_figure(wildcards):
+    """The heading under which the report shows a figure."""
+    return chapter(FIGURES[wildcards.figure])
+
+
+def shown_folders():
+    """The pages that the report shows: those of the first seed."""
+    return [folder for folder in page_files() if folder.endswith("/seed0")]
+
+
+def shown_page(folder):
+    """The one file that a folder with a page becomes in the report."""
+    experiment, dataset = Path(folder).parts[2:4]
+    return f"results/report/{experiment}_{dataset}.html"
 
 
 def scorecard_digest():

@@ -110,3 +110,81 @@ rule missing:
         code=digest("missing"),
     script:
         "../scripts/missing.py"
+
+
+rule leave_two_out:
+    """Put the parts of all noun pairs together, choose inside the training nouns, and set controls beside."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+        parts=parts_of_folds,
+        pairs=pairs_of_nouns,
+    output:
+        metrics="results/experiments/leave_two_out/{dataset}/seed{seed}.json",
+    log:
+        "results/logs/leave_two_out/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/leave_two_out/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of("leave_two_out", FOLD_SETTINGS),
+        plan=asked("leave_two_out", "plan", ""),
+        code=digest("leave_two_out"),
+    script:
+        "../scripts/leave_two_out.py"
+
+
+rule clusters:
+    """Find components and ask whether their nouns belong together."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+    output:
+        metrics="results/experiments/clusters/{dataset}/seed{seed}.json",
+        material="results/experiments/clusters/{dataset}/seed{seed}.npz",
+    log:
+        "results/logs/clusters/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/clusters/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of("clusters", ["weight", "top", "deals"]),
+        plan=asked("clusters", "plan", ""),
+        specs=specs_of("clusters"),
+        code=digest("clusters"),
+    script:
+        "../scripts/clusters.py"
+
+
+rule anomaly:
+    """Put what all plans found into one table and score it; the only rule that reads what a simulation planted."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+        raw="results/download/{dataset}",
+        found=found_of_plans,
+    output:
+        metrics="results/experiments/anomaly/{dataset}/seed{seed}.json",
+        material="results/experiments/anomaly/{dataset}/seed{seed}.npz",
+    log:
+        "results/logs/anomaly/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/anomaly/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        plans=asked("anomaly", "plans"),
+        code=digest("anomaly"),
+    script:
+        "../scripts/anomaly.py"

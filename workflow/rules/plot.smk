@@ -1,12 +1,18 @@
-"""Figures. Need: the metrics of an experiment. Give: results/figures/{figure}.svg, .pdf and .png."""
+"""Figures. Need: the metrics of an experiment, and what else it leaves to look at. Give: results/figures/{figure}.svg, .pdf and .png."""
 
 
 rule plot:
     """Draw one figure from all metrics files of its experiment."""
     input:
         metrics=metrics_of_figure,
+        material=material_of_figure,
     output:
-        svg="results/figures/{figure}.svg",
+        svg=report(
+            "results/figures/{figure}.svg",
+            category=chapter_of_figure,
+            caption="../report/figure.rst",
+            labels={"what": "figure {figure}"},
+        ),
         pdf="results/figures/{figure}.pdf",
         png="results/figures/{figure}.png",
     log:

@@ -1,0 +1,60 @@
+"""The paper's picture of an anomaly, for the strongest component of each kind: walls, posters, days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+
+from scoup.plot import style
+from scoup.results import Metric
+
+MODES = ("wall", "poster", "day")
+Panel = Mapping[str, Any]
+
+
+def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
+    """Draw a row of three panels for each kind; stems are the entries of the component's three vectors."""
+    del metrics
+    facts = material[0][0]
+    panels = facts["panels"]
+    if not panels:
+        drawn, grid = style.panels(1)
+        grid[0, 0].text(0.5, 0.5, "no component holds a post", ha="center")
+        return drawn
+    drawn, grid = style.panels(3, rows=len(panels), height=1.55)
+    for number, panel in enumerate(panels):
+        for mode in range(3):
+            _stems(grid[number, mode], panel, mode, facts)
+        grid[number, 0].set_ylabel(f"{panel['found']['kind']}\n(largest = 1)")
+    for mode, name in enumerate(MODES):
+        grid[-1, mode].set_xlabel("day" if name == "day" else f"{name} (user, in the order of ids)")
+    return drawn
+
+
+def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> None:
+    column, colour = panel["columns"][mode], style.COLOURS[mode]
+    start = date.fromisoformat(facts["dates"][0])
+    places = column["index"]
+    if MODES[mode] == "day":
+        places = [start + timedelta(days=int(day)) for day in places]
+        axes.set_xlim(start, date.fromisoformat(facts["dates"][1]))  # type: ignore[arg-type]
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator() or AutoDateLocator()))
+    else:
+        axes.set_xlim(0, facts["sizes"][mode])
+    axes.vlines(places, 0, column["value"], color=colour, linewidth=0.9)
+    axes.plot(places, column["value"], ".", color=colour, markersize=2.5)
+    axes.axhline(0, color=style.GREY, linewidth=0.6)
+    axes.set_ylim(min(-0.15, min(column["value"], default=0) * 1.1), 1.25)
+    axes.set_title(_title(panel, mode), fontsize=7.5)
+
+
+def _title(panel: Panel, mode: int) -> str:
+    count = panel["found"]["counts"][mode]
+    if count < 2:
+        return f"{MODES[mode]} {panel['ids'][mode]}"
+    return f"about {count:.0f} {MODES[mode]}s take part"

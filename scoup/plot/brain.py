@@ -1,0 +1,64 @@
+"""Latent brain images: slices of the subjects' grid, glass brains, and NIfTI files."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from typing import Any
+
+import nibabel
+import numpy as np
+from matplotlib.axes import Axes
+from nibabel.nifti1 import Nifti1Image
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+WARNING = "subjects' own grid; no registration to any atlas"
+
+
+def image(values: Array, voxel_mm: Sequence[float], name: str) -> Nifti1Image:
+    """Make an image of one component on the grid (x, y, z); the origin is the middle of the grid.
+
+    The public grid comes without a registration: places are comparable between components, not with an atlas,
+    and the header says so.
+    """
+    affine = np.diag([*voxel_mm, 1.0])
+    affine[:3, 3] = -np.array(voxel_mm) * (np.array(values.shape) - 1) / 2
+    made = Nifti1Image(np.asarray(values, dtype=np.float32), affine)
+    made.header["descrip"] = f"{name}: {WARNING}"[:79].encode()
+    made.header.set_xyzt_units("mm")
+    made.set_sform(affine, code=1)  # scanner space: no atlas is meant
+    made.set_qform(affine, code=1)
+    return made
+
+
+def nifti(values: Array, voxel_mm: Sequence[float], name: str) -> bytes:
+    """Return a ``.nii.gz`` of one component; the same values give the same bytes."""
+    return gzip.compress(image(values, voxel_mm, name).to_bytes(), mtime=0)
+
+
+def read(content: bytes) -> Nifti1Image:
+    """Read what :func:`nifti` wrote."""
+    return nibabel.Nifti1Image.from_bytes(gzip.decompress(content))
+
+
+def projection(axes: Axes, values: Array, voxel_mm: Sequence[float], along: int, limit: float) -> Any:
+    """Draw the strongest value along one axis of the grid, positive and negative, with the outline of the head."""
+    place = np.abs(values).argmax(axis=along)
+    strongest = np.take_along_axis(values, np.expand_dims(place, along), along).squeeze(along)
+    rest = [axis for axis in range(3) if axis != along]
+    size = [values.shape[axis] * voxel_mm[axis] for axis in rest]
+    box = (0.0, float(size[0]), 0.0, float(size[1]))
+    drawn = axes.imshow(
+        strongest.T, origin="lower", extent=box, cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest"
+    )
+    inside = (values != 0).any(axis=along).T.astype(float)
+    if inside.any() and not inside.all():
+        x, y = (np.linspace(0, s, n) for s, n in zip(size, strongest.shape, strict=True))
+        axes.contour(x, y, inside, levels=[0.5], colors="0.5", linewidths=0.6)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    return drawn

@@ -1,0 +1,144 @@
+"""Pages to open in a browser: everything inline, nothing from the network, tables that sort by a click."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from scoup.plot import brain, style
+
+Array = NDArray[Any]
+Facts = Mapping[str, Any]
+STYLE = """
+body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}.mark{color:#b00000;font-weight:600}
+table{border-collapse:collapse;width:100%;font-size:.85rem}
+th,td{padding:.25rem .5rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
+th{cursor:pointer;background:#f4f4f4;position:sticky;top:0}th:focus{outline:2px solid #0072b2}
+tbody tr:hover{background:#f8fbff}
+.plus{color:#b34700}.minus{color:#542788}img{max-width:100%}input{font:inherit;padding:.2rem .4rem;margin:.5rem 0}
+"""
+SCRIPT = """
+for(const t of document.querySelectorAll('table.sortable'))t.querySelectorAll('th').forEach((h,i)=>{h.tabIndex=0;
+const go=()=>{const b=t.tBodies[0],d=h.dataset.d=h.dataset.d==='1'?'-1':'1';const v=r=>r.cells[i].textContent;
+const n=s=>/^-?[\\d.]+$/.test(s);
+const r=[...b.rows].sort((x,y)=>d*(n(v(x))&&n(v(y))?parseFloat(v(x))-parseFloat(v(y)):v(x).localeCompare(v(y))));b.append(...r)};h.onclick=go;h.onkeydown=e=>{if(e.key==='Enter')go()}});
+const f=document.querySelector('#filter');if(f)f.oninput=()=>{const w=f.value.toLowerCase();
+for(const r of document.querySelectorAll('table.sortable tbody tr'))r.hidden=!r.textContent.toLowerCase().includes(w)};
+"""
+
+
+def files(experiment: str, facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
+    """Return the files of a page by name; ``index.html`` is the page."""
+    return PAGES[experiment](facts, arrays)
+
+
+def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
+    """The table of everything found: as a page, as CSV and as JSON."""
+    del arrays
+    rows = facts["rows"]
+    about = (
+        "Every component of every repetition and of the merge, each thing once. Score: distinct partners (posts, for a "
+        "flood) on one day; for conversations and communities posts a day and leading user. Click a head to sort."
+    )
+    body = [
+        f"<p>{about}</p><input id=filter placeholder='filter, for example star-out' aria-label='filter'>",
+        table(rows),
+    ]
+    page = document("Anomalies", facts, body)
+    return {"index.html": page, "table.csv": _csv(rows), "table.json": json.dumps(rows, indent=1).encode()}
+
+
+def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
+    """A section for each component with its image, nouns, questions and subjects, and a NIfTI file each."""
+    made: dict[str, bytes] = {}
+    body = []
+    for number, component in enumerate(facts["components"]):
+        name = f"component{component['component']}"
+        body.append(f"<h2 id={name}>Component {component['component']}</h2>")
+        if "maps" in arrays:
+            values, size = np.asarray(arrays["maps"][number]), facts["voxel_mm"]
+            made[f"{name}.nii.gz"] = brain.nifti(values, size, name)
+            body.append(_picture(_glass(values, size), f"latent image of {name}: {brain.WARNING}"))
+            body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(brain.WARNING)})</p>")
+        body.append(table(_members(component)))
+        loads = [{"subject": subject, "loading": value} for subject, value in component["subjects"].items()]
+        body.append("<h3>Subjects</h3>" + table(loads))
+    return {"index.html": document("Components of BrainQ", facts, body), **made}
+
+
+PAGES: dict[str, Callable[[Facts, Mapping[str, Array]], dict[str, bytes]]] = {"anomaly": anomaly, "clusters": clusters}
+
+
+def _members(component: Facts) -> list[dict[str, Any]]:
+    return [
+        {
+            "end": sign,
+            "what": what[:-1],
+            "name": one["name"],
+            "category": one.get("category", ""),
+            "score": one["score"],
+        }
+        for sign, end in component["ends"].items()
+        for what in ("nouns", "questions")
+        for one in end[what]
+    ]
+
+
+def _glass(values: Array, voxel_mm: Sequence[float]) -> Figure:
+    """Three views of one image in a figure of its own."""
+    with style.applied():
+        drawn = Figure(figsize=(7, 2.2), layout="constrained")
+        row = drawn.subplots(1, 3)
+        limit = float(np.quantile(np.abs(values[values != 0]), 0.995)) if values.any() else 1.0
+        for axes, along in zip(row, range(3), strict=True):
+            bar = brain.projection(axes, values, voxel_mm, along, limit)
+        drawn.colorbar(bar, ax=row, shrink=0.8)
+    return drawn
+
+
+def _picture(drawn: Figure, text: str) -> str:
+    buffer = io.BytesIO()
+    drawn.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+    return f"<img alt='{escape(text)}' src='data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}'>"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a table that sorts by a click; every value is escaped."""
+    if not rows:
+        return "<p>Nothing was found.</p>"
+    head = "".join(f"<th scope=col>{escape(str(name))}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td>{escape(f'{v:g}' if isinstance(v, float) else str(v))}</td>" for v in row.values())
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table class=sortable><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def document(title: str, facts: Facts, body: Sequence[str]) -> bytes:
+    """Return a whole page that says which data it shows, and whether that is simulated."""
+    kind = "<span class=mark>simulated data</span>" if facts["provenance"] == "simulated" else "real data"
+    where = f"<p>Data set <b>{escape(facts['dataset'])}</b> ({kind}), seed {facts['seed']}.</p>"
+    meta = "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
+    head = f"{meta}<title>{escape(title)}</title><style>{STYLE}</style>"
+    page = f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{where}{''.join(body)}"
+    return f"{page}<script>{SCRIPT}</script></body></html>\n".encode()
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else ["place"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue().encode()
