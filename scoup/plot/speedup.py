@@ -31,7 +31,6 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         axes.set_xlabel("time / time of reference ALS")
         axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
     grid[0, 0].set_ylabel("cost / cost of reference ALS")
-    style.plain_log(grid[0, 0].yaxis)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper center", ncols=3)
     style.letter(grid)
