@@ -99,9 +99,8 @@ def test_the_front_page_has_banner_scorecard_methods_and_provenance():
 
 
 def test_files_of_a_page_move_into_it():
-    html = report.inline(
-        '<img src="a.png"><a href='t.csv'>t</a><a href="https://x.org">x</a>', {"a.png": b"x", "t.csv": b"1"}
-    )
+    given = """<img src="a.png"><a href='t.csv'>t</a><a href="https://x.org">x</a>"""
+    html = report.inline(given, {"a.png": b"x", "t.csv": b"1"})
     assert 'src="data:image/png;base64,eA=="' in html
     assert "href='data:text/csv;base64,MQ==' download='t.csv'" in html
     assert 'href="https://x.org"' in html
