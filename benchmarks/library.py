@@ -67,9 +67,9 @@ def growth() -> tuple[dict[str, Any], list[Check]]:
     return results, [("exponent of sweep time in non-zeros", slope, "<=", 1.1)]
 
 
-def dense() -> tuple[dict[str, Any], list[Check]]:
-    """Full fits of the BrainQ shape at rank 5, 100 sweeps, everything included."""
-    same = {"rank": 5, "sweeps": SWEEPS}
+def dense(sweeps: int = SWEEPS) -> tuple[dict[str, Any], list[Check]]:
+    """Full fits of the BrainQ shape at rank 5, as many sweeps each, everything included."""
+    same = {"rank": 5, "sweeps": sweeps}
     slow = {**same, "solver": "reference"}
     plan = {"rank": 5, "sampling": (3, 86, 1), "repetitions": 4, "finish": "complete", "jobs": 2}
     results = race(
@@ -124,9 +124,11 @@ def main() -> None:
     """Run the parts asked for; write one JSON file each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--sweeps", type=int, default=SWEEPS, help="sweeps of the dense fits; fewer for a quick look")
+    options = parser.parse_args()
     limit_threads()
-    for name in parser.parse_args().parts:
-        results, checks = PARTS[name]()
+    for name in options.parts:
+        results, checks = dense(options.sweeps) if name == "dense" else PARTS[name]()
         named = [{"what": what, "got": got, "goal": f"{sign} {want:g}"} for what, got, sign, want in checks]
         path = write(f"library-{name}", {"shape": data.FACEBOOK, "results": results, "checks": named})
         print(report(name, results, checks), f"-> {path.relative_to(path.parents[2])}", sep="\n", flush=True)
