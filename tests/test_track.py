@@ -99,7 +99,7 @@ def whole(path="results"):
 
 def test_a_run_says_everything(stored):
     run = logged()["accuracy/brainq/whole/scoup/seed1"]
-    assert run.info.run_name == "accuracy brainq whole scoup seed1"
+    assert run.info.run_name == "accuracy scoup seed1 brainq"
     assert (run.info.start_time, run.info.end_time) == (1700000001000, 1700000006000)
     assert run.data.params | {"rank": "2", "sampling": "[2, 3, 1]", "fraction": "0.0"} == run.data.params
     assert run.data.params["dataset.size"] == "tiny"

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoup.track.log import DIGEST, finish, log_run
+from scoup.track.log import DIGEST, KIND, finish, log_run
 from scoup.track.runs import Run
 
 DATABASE, ARTIFACTS, _SCRATCH = "mlflow.db", "mlflow-artifacts", ".mlflow-building-"
@@ -44,7 +44,7 @@ def _build(runs: Sequence[Run], digests: Sequence[str], folder: Path, name: str,
 
     with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch, _unsynced():
         client = MlflowClient(f"sqlite:///{Path(scratch).absolute() / DATABASE}")
-        experiment = client.create_experiment(name, "mlflow-artifacts:/1", {DIGEST: whole})
+        experiment = client.create_experiment(name, "mlflow-artifacts:/1", {**KIND, DIGEST: whole})
         for run, digest in zip(runs, digests, strict=True):
             made = log_run(client, experiment, run, digest)
             _place(run, Path(scratch, "1", made, "artifacts"))

@@ -10,6 +10,8 @@ from mlflow.tracking import MlflowClient
 from scoup.track.runs import Input, Run
 
 KEY, DIGEST = "scoup.key", "scoup.digest"
+# By this MLflow opens an experiment on its table of runs, not on its pages for language models.
+KIND = {"mlflow.experimentKind": "custom_model_development"}
 _PARAMS, _POINTS = 100, 900  # MLflow takes no more at once
 
 

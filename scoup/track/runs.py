@@ -117,7 +117,7 @@ def _run(
     given = inputs.get(one.dataset)
     return Run(
         key=f"{one.experiment}/{one.dataset}/{one.variant}/{one.plan}/seed{one.seed}",
-        name=" ".join(part for part in (one.experiment, one.dataset, one.variant, one.plan, f"seed{one.seed}") if part),
+        name=_name(one),
         params=_params(one, sources.settings, constants, files),
         tags=_tags(one, facts, given) | {"mlflow.note.content": _note(metrics, given)},
         points=(*points, *_losses(fits)),
@@ -128,6 +128,12 @@ def _run(
         ended=round(1000 * max(fact["ended"] for fact in facts)),
         input=given,
     )
+
+
+def _name(one: Metric) -> str:
+    """What tells runs apart comes first, since tables cut names short."""
+    variant = one.variant if one.variant != "whole" else ""
+    return " ".join(part for part in (one.experiment, variant, one.plan, f"seed{one.seed}", one.dataset) if part)
 
 
 def _place(kind: str, paths: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from mlflow.tracking import MlflowClient
 
 from scoup.errors import ScoupError
 from scoup.track import without_secrets
-from scoup.track.log import DIGEST, KEY, finish, log_run
+from scoup.track.log import DIGEST, KEY, KIND, finish, log_run
 from scoup.track.runs import Run
 
 
@@ -59,7 +59,7 @@ def _experiment(client: MlflowClient, name: str) -> str:
     """Return the id of the experiment, made if need be."""
     found = client.get_experiment_by_name(name)
     if found is None:
-        return client.create_experiment(name)
+        return client.create_experiment(name, tags=KIND)
     if found.lifecycle_stage != "active":
         hint = "restore it on the server, or choose another name by MLFLOW_EXPERIMENT_NAME"
         raise ScoupError.expected("experiment", f"an active experiment {name}", "a deleted one", hint)
