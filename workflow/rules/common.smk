@@ -354,11 +354,11 @@ def figure_digest(wildcards):
     return digest("plot", f"scoup.plot.{wildcards.figure}")
 
 
-def megabytes(files):
-    """The size of a job's input, as it lies on the disk; a folder counts with all that is in it."""
-    folders = [Path(path) for path in files if Path(path).is_dir()]
-    inside = [path for folder in folders for path in folder.rglob("*")]
-    return sum(Path(path).stat().st_size for path in [*files, *inside]) / 1e6
+def megabytes(input):
+    """The size of a job's input; a folder counts with all that is in it."""
+    folders = [Path(path) for path in input if Path(path).is_dir()]
+    inside = [path.stat().st_size for folder in folders for path in folder.rglob("*")]
+    return input.size_mb + sum(inside) / 1e6
 
 
 def memory(wildcards, input, attempt):
