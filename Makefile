@@ -8,6 +8,8 @@ STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/local
+# Snakemake's report is no rule: it is written after the run, from what the rules marked for it.
+REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce quick test lint bench ui scorecard lock clean
@@ -17,11 +19,11 @@ help: ## list the verbs
 	@echo "  CORES=8, CONFIG=workflow/configs/quick.yaml and PORT=5001 can be given to any of them."
 
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
-	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
+	$(SNAKEMAKE) $(REPORT) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a folder of its own, so that a quick look never overwrites a long run.
 quick: $(STAMP) ## the same, small (under 2 minutes), into build/quick/results
-	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
+	$(SNAKEMAKE) $(REPORT) --directory build/quick --configfile workflow/configs/quick.yaml
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

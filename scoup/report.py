@@ -27,8 +27,7 @@ _SOURCES = {
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
 _STYLE = """
-body, .scoup { font: 14px/1.45 system-ui, sans-serif; color: #1a1a1a; }
-body { margin: 1rem 1.5rem 3rem; background: #fff; }
+body { font: 14px/1.45 system-ui, sans-serif; color: #1a1a1a; margin: 1rem 1.5rem 3rem; background: #fff; }
 .banner { padding: .6rem .9rem; border-left: 6px solid; margin: 0 0 1rem; }
 .simulated { border-color: #b00000; background: #fdecec; } .real { border-color: #00734f; background: #e8f5ef; }
 .scroll { overflow-x: auto; } input.filter { padding: .3rem .5rem; margin: .4rem 0; width: 18rem; font: inherit; }
@@ -183,9 +182,14 @@ def front(methods: str, claims: Sequence[Mapping[str, Any]], origins: Mapping[st
     return "\n\n".join(parts) + "\n"
 
 
-_FRONT = _STYLE.replace("body, .scoup", ".scoup").replace("body {", ".unused {") + (
-    ".prose { max-width: 60rem !important; } .prose table { font-size: .8rem; }"
-)
+# Without the first rule the top of a long front page could not be reached: Snakemake's style centres it.
+_FRONT = """
+.h-screen.items-center { align-items: flex-start !important; } .prose { max-width: 68rem !important; }
+.banner { padding: .6rem .9rem; border-left: 6px solid; }
+.simulated { border-color: #b00000; background: #fdecec; } .real { border-color: #00734f; background: #e8f5ef; }
+table.scoup { font-size: .8rem; } td.number { text-align: right; }
+td.no { color: #b00000; font-weight: 600; } td.yes { color: #00734f; font-weight: 600; }
+"""
 
 
 def _plain_scorecard(claims: Sequence[Mapping[str, Any]]) -> str:

@@ -40,12 +40,12 @@ def environment() -> dict[str, str]:
 
 
 def page(port: int) -> str:
-    """Return the address of the table of runs.
+    """Return the address of the table of runs, in the mode for training and not the one for language models.
 
     >>> page(5000)
-    'http://127.0.0.1:5000/#/experiments/1/runs'
+    'http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning'
     """
-    return f"http://{HOST}:{port}/#/experiments/1/runs"
+    return f"http://{HOST}:{port}/#/experiments/1/runs?workflowType=machine_learning"
 
 
 def serve(folder: Path, port: int) -> int:

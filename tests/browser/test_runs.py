@@ -1,4 +1,4 @@
-"""MLflow in a browser, as `make ui` shows it: every run in the table, a filter that works, charts that draw themselves."""
+"""MLflow in a browser, as `make ui` shows it: every run in the table, a filter that works, charts that draw."""
 
 import json
 import urllib.request
@@ -39,6 +39,7 @@ def text(browser, words):
 def test_the_table_shows_every_run(browser, port, tmp_path):
     browser.open(ui.page(port))
     text(browser, "5 matching runs")
+    assert browser.run("return !document.body.innerText.includes('Prompts')")  # that is the mode for language models
     for name in ("accuracy scoup seed2 brainq", "missing scoup seed0 brainq", "scorecard"):
         text(browser, name)
     browser.picture(tmp_path / "runs.png")
@@ -46,13 +47,13 @@ def test_the_table_shows_every_run(browser, port, tmp_path):
 
 
 def test_a_filter_leaves_the_runs_of_one_experiment(browser, port):
-    browser.open(f"{ui.page(port)}?searchFilter={FILTER}")
+    browser.open(f"{ui.page(port)}&searchFilter={FILTER}")
     text(browser, "1 matching run")
     assert not browser.run("return document.body.innerText.includes('accuracy scoup')")
 
 
 def test_the_chart_tab_draws_lines_and_bars(browser, port, tmp_path):
-    browser.open(f"{ui.page(port)}?compareRunsMode=CHART")
+    browser.open(f"{ui.page(port)}&compareRunsMode=CHART")
     assert browser.until(CARDS) >= 4
     browser.until("return document.querySelectorAll('.js-plotly-plot .scatterlayer .trace').length")
     text(browser, "loss/rep0")

@@ -1,4 +1,4 @@
-"""One tiny run of the whole workflow, shared by the tests, each of which works on a copy of it."""
+"""How tests run the workflow; each works on a copy of the one tiny run that all share."""
 
 import os
 import shutil
@@ -36,14 +36,6 @@ def succeeded(done):
     """Return the output of a run that must have ended well."""
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout + done.stderr
-
-
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """A folder in which the whole tiny workflow has run; not to be changed."""
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    succeeded(snakemake(folder, cores=1))
-    return folder
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
 pytestmark = pytest.mark.xdist_group("workflow")
 MISSING = [f"results/experiments/missing/portion/{plan}/seed0.json" for plan in ("weighted", "descent")]
-CLOCKED = ("logs", "benchmarks", "times")
+CLOCKED = ("logs", "benchmarks", "times", "report", "track.json", "mlflow.db", "mlflow-artifacts", ".mlflow.lock")
 
 
 def digests(folder):
@@ -61,7 +61,7 @@ def test_a_changed_sample_reruns_only_what_hangs_on_it(run):
     path = run / "results" / "sample" / "brainq" / "whole" / "scoup" / "seed0.npz"
     results.write_samples(path, _other(results.read_samples(path)))
     jobs = planned(succeeded(snakemake(run, "--dry-run")))
-    assert set(jobs) == {"fit", "accuracy", "plot", "scorecard"}
+    assert set(jobs) == {"fit", "accuracy", "plot", "scorecard", "track", "report"}
     assert all("/brainq/whole/scoup/seed0/" in output for output in jobs["fit"])
     assert jobs["accuracy"] == ["results/experiments/accuracy/brainq/scoup/seed0.json"]
     assert {output.rsplit("/", 1)[1] for output in jobs["plot"]} == {"accuracy.svg"}
