@@ -89,7 +89,7 @@ def detect(data: CoupledData, spec: DetectSpec, seed: int) -> dict[str, Any]:
         merged = merge(fits, samples, ready, spec.merge).factors
         models.append(("merged", merged, tuple(np.arange(len(mode)) for mode in merged.modes)))
     described = [[describe(m, f, at[:3], posts, name) for f in range(m.rank)] for name, m, at in models]
-    found = rank(one for some in described for one in some)
+    found = rank(one for model in described for some in model for one in some)
     log.info("%d components, %d different", sum(map(len, described)), len(found))
     return {
         "found": [asdict(one) for one in found],
@@ -122,23 +122,23 @@ def _fit_alive(data: CoupledData, spec: FitSpec, seed: int) -> Fit:
 
 
 def _panels(
-    found: Sequence[Found], models: Sequence[Any], described: Sequence[Sequence[Found | None]]
+    found: Sequence[Found], models: Sequence[Any], described: Sequence[Sequence[Sequence[Found]]]
 ) -> Iterator[Any]:
-    """Give the factor columns of the strongest component of each kind, their largest entries only."""
+    """Give the factor columns of the strongest component that is of a kind by itself, its largest entries only."""
+    own: dict[Any, list[tuple[float, int, int]]] = {}
+    for number, model in enumerate(described):
+        for column, readings in enumerate(model):
+            if readings:
+                own.setdefault(readings[0].name, []).append((readings[0].weight, number, column))
     drawn: set[str] = set()
     for best in found:
-        if best.kind in drawn:
-            continue
-        drawn.add(best.kind)
-        place = [
-            (m, f) for m, some in enumerate(described) for f, one in enumerate(some) if one and one.name == best.name
-        ]
-        model, column = max(place, key=lambda mf: described[mf[0]][mf[1]].weight)  # type: ignore[union-attr]
-        _, factors, indices = models[model]
-        yield {
-            "found": asdict(best),
-            "columns": [_entries(v[:, column], at) for v, at in zip(factors.modes, indices, strict=False)],
-        }
+        if best.kind not in drawn and best.name in own:
+            drawn.add(best.kind)
+            _, number, column = max(own[best.name])
+            _, factors, indices = models[number]
+            columns = [_entries(mode[:, column], at) for mode, at in zip(factors.modes, indices, strict=False)]
+            counts = next(iter(described[number][column])).counts
+            yield {"found": {**asdict(best), "counts": counts}, "columns": columns}
 
 
 def _entries(vector: Array, index: Array) -> dict[str, list[Any]]:

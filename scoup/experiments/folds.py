@@ -240,13 +240,19 @@ def predict(fold: Prepared, model: Model, held: Array, rule: str, ridge: float) 
     if rule == "paper":
         guess = _paper_latent(model, answers)
     else:
-        shrink = ridge * np.trace(model.gram_answers, axis1=1, axis2=2) / answers.shape[1]
-        eye = np.eye(answers.shape[1])
-        latent = _solve(model.gram_answers + shrink[:, None, None] * eye, answers)
-        guess = latent[:, :, :, None] * model.subjects[:, :, None, :]
+        guess = _latent(model, answers, ridge)[:, :, :, None] * model.subjects[:, :, None, :]
     dots = np.einsum("bfik,bfjk->bijk", images, guess, optimize=True)
     norms = np.einsum("bfjk,bfjk->bjk", np.einsum("bfg,bgjk->bfjk", model.gram_images, guess, optimize=True), guess)
     return Matches.of(dots, own, norms)
+
+
+def _latent(model: Model, answers: Array, ridge: float) -> Array:
+    """Project answers ``V' Y`` (b, F, h) on D; the ridge is relative to D beside an A of unit columns."""
+    rank = answers.shape[1]
+    length = np.sqrt(np.einsum("bff->bf", _gram(model.nouns)))[:, :, None]
+    gram = model.gram_answers * length * length.transpose(0, 2, 1)
+    shrink = ridge * np.trace(gram, axis1=1, axis2=2)[:, None, None] / rank * np.eye(rank)
+    return length * _solve(gram + shrink, answers * length)
 
 
 def _paper_latent(model: Model, answers: Array) -> Array:

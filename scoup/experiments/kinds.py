@@ -34,6 +34,7 @@ NAMED_BY = {
 }  # fmt: skip
 ANOMALIES = ("star-out", "star-in", "flood")
 SINGLE = 2.0  # fewer indices than this take part: one does
+READ, STAR = 3, 4  # posters and walls of a community that are looked at, and partners that make a star of one
 
 
 def participation(column: Array) -> float:
@@ -85,23 +86,42 @@ class Found:
         return (self.kind, *(self.leaders[mode] for mode in NAMED_BY[self.kind]))
 
 
-def describe(factors: Factors, column: int, indices: Sequence[Array], posts: SparseTensor, source: str) -> Found | None:
-    """Describe one component of ``factors``, whose rows stand for ``indices``; None if no post is in it."""
+def describe(factors: Factors, column: int, indices: Sequence[Array], posts: SparseTensor, source: str) -> list[Found]:
+    """Describe one component of ``factors``, whose rows stand for ``indices``; nothing if no post is in it.
+
+    Stars of one day often share a component: a community of one day is also read as the stars of its strongest
+    posters and walls, as far as these are stars in the data.
+    """
     vectors = [mode[:, column] for mode in factors.modes]
     counts = tuple(participation(vector) for vector in vectors)
     if min(counts) == 0:
-        return None
-    kind = kind_of(counts)
-    leaders = tuple(int(index[np.abs(v).argmax()]) for index, v in zip(indices, vectors, strict=True))
+        return []
     members = tuple(_members(v, index, counts[n]) for n, (v, index) in enumerate(zip(vectors, indices, strict=True)))
+    leaders = tuple(some[0] for some in members)
+    weight = float(abs(factors.weights[column]))
+    kind = kind_of(counts)
+    readings = [(kind, leaders)]
+    if kind == "community" and counts[DAY] < SINGLE:
+        readings += [("star-out", (leaders[WALL], poster, leaders[DAY])) for poster in members[POSTER][:READ]]
+        readings += [("star-in", (wall, leaders[POSTER], leaders[DAY])) for wall in members[WALL][:READ]]
+    found = [_read(kind, who, members, posts, counts) for kind, who in readings]
+    return [
+        replace(one, weight=weight, source=source)
+        for number, one in enumerate(found)
+        if one and (number == 0 or one.size >= STAR)
+    ]
+
+
+def _read(kind: str, leaders: Any, members: Sequence[Sequence[int]], posts: SparseTensor, counts: Any) -> Found | None:
+    """Look up what a reading of a component amounts to in the data."""
     inside = _inside(kind, leaders, members, posts)
     mass = float(posts.values[inside].sum())
     if mass == 0:
         return None
     partners = [np.unique(posts.coords[mode, inside]).size for mode in range(3)]
     size = {"star-out": partners[WALL], "star-in": partners[POSTER], "conversation": partners[DAY]}.get(kind, mass)
-    return Found(kind, leaders, counts, mass, float(size), _score(kind, size, mass, partners),  # type: ignore[arg-type]
-                 float(abs(factors.weights[column])), source, 1, members)  # fmt: skip
+    score = _score(kind, size, mass, partners)
+    return Found(kind, leaders, counts, mass, float(size), score, 0.0, "", 1, tuple(members))  # type: ignore[arg-type]
 
 
 def _members(vector: Array, index: Array, count: float) -> tuple[int, ...]:
@@ -130,12 +150,10 @@ def _score(kind: str, size: float, mass: float, partners: Sequence[int]) -> floa
     return mass / (max(1, partners[DAY]) * few)
 
 
-def rank(found: Iterable[Found | None]) -> list[Found]:
+def rank(found: Iterable[Found]) -> list[Found]:
     """Sort by score, each thing once, with the number of components that pointed at it; bursts before the rest."""
     best: dict[tuple[Any, ...], Found] = {}
     for one in found:
-        if one is None:
-            continue
         old = best.get(one.name)
         if old is None:
             best[one.name] = one

@@ -28,7 +28,7 @@ def figure(metrics: Sequence[Metric], material: Sequence[object] = ()) -> Figure
     table = style.frame(metrics)
     table["subject"] = _names(table)
     drawn = Figure(figsize=(style.WIDTH, 6.4), layout="constrained")
-    above, below = np.ravel(drawn.subfigures(2, 1, height_ratios=[1.15, 1.0]))
+    above, below = list(drawn.subfigures(2, 1, height_ratios=[1.15, 1.0]))  # type: ignore[arg-type]
     top = above.subplots()
     _subjects(top, table)
     grid, pairs = below.subplots(1, 2)

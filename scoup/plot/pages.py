@@ -31,7 +31,8 @@ SCRIPT = """
 for(const t of document.querySelectorAll('table.sortable'))t.querySelectorAll('th').forEach((h,i)=>{h.tabIndex=0;
 const go=()=>{const b=t.tBodies[0],d=h.dataset.d=h.dataset.d==='1'?'-1':'1';const v=r=>r.cells[i].textContent;
 const n=s=>/^-?[\\d.]+$/.test(s);
-const r=[...b.rows].sort((x,y)=>d*(n(v(x))&&n(v(y))?parseFloat(v(x))-parseFloat(v(y)):v(x).localeCompare(v(y))));b.append(...r)};h.onclick=go;h.onkeydown=e=>{if(e.key==='Enter')go()}});
+const r=[...b.rows].sort((x,y)=>d*(n(v(x))&&n(v(y))?parseFloat(v(x))-parseFloat(v(y)):v(x).localeCompare(v(y))));
+b.append(...r)};h.onclick=go;h.onkeydown=e=>{if(e.key==='Enter')go()}});
 const f=document.querySelector('#filter');if(f)f.oninput=()=>{const w=f.value.toLowerCase();
 for(const r of document.querySelectorAll('table.sortable tbody tr'))r.hidden=!r.textContent.toLowerCase().includes(w)};
 """
