@@ -48,13 +48,14 @@ _SCRIPT = """
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0], rows = [...body.rows];
   const value = (row, n) => row.cells[n].dataset.value ?? row.cells[n].textContent;
-  const compare = (a, b) => (a !== "" && b !== "" && !isNaN(a) && !isNaN(b)) ? a - b : a.localeCompare(b);
+  const compare = (a, b) => isNaN(a) || isNaN(b) ? a.localeCompare(b) : a - b;
   heads.forEach((head, n) => head.querySelector("button").addEventListener("click", () => {
     const down = head.getAttribute("aria-sort") === "ascending";
     heads.forEach(other => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const sorted = rows.slice().sort((a, b) => compare(value(a, n), value(b, n)));
-    body.append(...(down ? sorted.reverse() : sorted));
+    const full = rows.filter(row => value(row, n) !== ""), empty = rows.filter(row => value(row, n) === "");
+    full.sort((a, b) => compare(value(a, n), value(b, n)));
+    body.append(...(down ? full.reverse() : full), ...empty);
   }));
   const filter = table.closest("section").querySelector("input.filter");
   filter.addEventListener("input", () => {
