@@ -28,6 +28,7 @@ PACKAGES = ("slurm-wlm", "slurmd", "slurmctld", "slurm-client", "munge")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
 
 # Short timeouts: a dead node is noticed within seconds, not minutes. MinJobAge keeps finished jobs visible to squeue.
+# LLN: a job goes to the least loaded node, so that two nodes are used before one is full.
 TEMPLATE = """{mark}
 ClusterName=scoup
 SlurmctldHost=localhost
@@ -55,7 +56,7 @@ KillWait=2
 MinJobAge=600
 JobRequeue=1
 {nodes}
-PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP
+PartitionName=all Nodes={names} Default=YES LLN=YES MaxTime=INFINITE State=UP
 """
 
 
@@ -106,6 +107,8 @@ def up() -> None:
 
 def down() -> None:
     """End every process of the cluster and remove its files."""
+    if not HOME.exists():
+        return
     for name in ("slurmctld", *NODES):
         kill(name)
     _end(_pid("munge"), signal.SIGTERM)
@@ -157,10 +160,13 @@ def _start_munge() -> None:
 
 
 def _pid(name: str) -> int | None:
+    """Return the id of a server's process, or nothing where it has ended and the number may be another's by now."""
     try:
-        return int((HOME / f"{name}.pid").read_text())
+        pid = int((HOME / f"{name}.pid").read_text())
+        program = Path(f"/proc/{pid}/comm").read_text()
     except (OSError, ValueError):
         return None
+    return pid if program.startswith(("slurm", "munge")) else None
 
 
 def _end(pid: int | None, how: signal.Signals) -> None:

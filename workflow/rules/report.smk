@@ -14,7 +14,7 @@ rule report:
         scorecard="results/scorecard.json",
         data=data_files(),
         folders=shown_folders(),
-        methods=METHODS,
+        methods=local(METHODS),
     output:
         front="results/report/front.rst",
         scorecard=report(

@@ -1,0 +1,121 @@
+"""The Kubernetes profile asks for the right jobs: a server on loopback takes the requests and keeps them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import ROOT, succeeded
+
+TINY, PROFILE = "workflow/configs/tiny.yaml", "workflow/profiles/kubernetes"
+# Snakemake copies its sources to the volume by rsync, which a machine that only tests need not have.
+RSYNC = '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\nexec cp -r "$1" "$2"\n'
+
+
+class Api(BaseHTTPRequestHandler):
+    """As much of the Kubernetes interface as the executor calls: every job that is made has failed when asked for."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.endswith("/jobs"):
+            self.server.jobs.append(body)
+        self.answer(body)
+
+    def do_GET(self):
+        self.answer({"items": []} if "/pods" in self.path else {"status": {"failed": 1}})
+
+    def do_DELETE(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.answer({})
+
+    def answer(self, body):
+        content = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@pytest.fixture
+def api(tmp_path):
+    """A server that keeps the jobs it is given, and the file that says where it is."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
+    server.jobs = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    where = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "test", "users": [{"name": "test", "user": {}}],
+        "clusters": [{"name": "test", "cluster": {"server": address}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    }  # fmt: skip
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(where))
+    yield server
+    server.shutdown()
+
+
+@pytest.fixture
+def code(tmp_path):
+    """A copy of the workflow under git, whose files Snakemake packs for the pods."""
+    root = tmp_path / "code"
+    for name in ("scoup", "workflow", "envs"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, root / name)
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    subprocess.run(["git", "add", "."], cwd=root, check=True)
+    return root
+
+
+def run(tmp_path, *options):
+    """Run the tiny configuration by the Kubernetes profile, with the volume in a folder of the test."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "rsync").write_text(RSYNC)
+    (tmp_path / "bin" / "rsync").chmod(0o755)
+    environment = {
+        **os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PATH": os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]),
+    }  # fmt: skip
+    call = [
+        sys.executable, "-m", "snakemake", "--configfile", TINY, "--workflow-profile", PROFILE,
+        "--default-storage-prefix", str(tmp_path / "volume"), "--seconds-between-status-checks", "1", *options,
+    ]  # fmt: skip
+    return subprocess.run(
+        call, cwd=tmp_path / "code", env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+@pytest.mark.usefixtures("code")
+def test_dry_run(tmp_path):
+    said = succeeded(run(tmp_path, "--dry-run", "--quiet", "rules"))
+    assert "fit" in said
+
+
+def test_specification_of_a_job(api, code, tmp_path):
+    done = run(tmp_path, "--retries", "1", "--", "results/preprocess/brainq.npz")
+    assert done.returncode != 0, done.stderr  # the server fails every job
+    assert api.jobs, done.stderr
+    first, again = api.jobs
+    [container] = first["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "scoup"
+    assert container["resources"]["requests"] == {"cpu": "950m", "memory": "4000M", "ephemeral-storage": "10000M"}
+    assert container["resources"]["limits"] == {"cpu": "1000m", "memory": "4000M", "ephemeral-storage": "10000M"}
+    assert {"mountPath": "/scoup", "name": "scoup"} in container["volumeMounts"]
+    claims = [volume.get("persistentVolumeClaim") for volume in first["spec"]["template"]["spec"]["volumes"]]
+    assert {"claimName": "scoup"} in claims
+    assert first["spec"]["template"]["spec"]["restartPolicy"] == "Never"
+    assert first["spec"]["backoffLimit"] == 0  # Snakemake itself tries again, with more memory
+    words = container["args"][1]
+    assert "--allowed-rules download" in words
+    assert "--default-storage-provider 'fs'" in words
+    assert str(code) not in words  # pods know no path of the machine that submits
+    assert again["metadata"]["name"] != first["metadata"]["name"]
