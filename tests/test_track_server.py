@@ -1,5 +1,8 @@
 """Tracking on a real MLflow server: every run active once, whatever was logged before or broken off."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,33 @@ def test_artifacts_reach_the_server(folder):
         assert Path(path).read_bytes() == tracked.path_of(".", 0).read_bytes()
     finally:
         served.stop(server)
+
+
+def listeners(port):
+    """Return the addresses, as the kernel writes them, on which somebody listens at a port."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            _, local, _, state = line.split()[:4]
+            if state == "0A" and int(local.split(":")[1], 16) == port:
+                found.add(local.split(":")[0])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens where")
+def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder, monkeypatch):
+    _, port = folder
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    track(sources(), "results")
+    command = [sys.executable, "-m", "scoup.track", "ui", "--port", str(port)]
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        line = next(line for line in shown.stdout if "MLflow shows the runs" in line)
+        assert served.ui.page(port) in line
+        assert listeners(port) == {"0100007F"}
+        busy = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (busy.returncode, f"make ui PORT={port + 1}" in busy.stderr) == (1, True)
+    finally:
+        shown.send_signal(signal.SIGINT)
+        shown.wait(timeout=60)
+    assert listeners(port) == set()
