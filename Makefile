@@ -12,7 +12,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profil
 REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick test lint bench ui scorecard lock clean
+.PHONY: help reproduce quick test cluster lint bench ui scorecard lock clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,11 @@ quick: $(STAMP) ## the same, small (under 2 minutes), into build/quick/results
 	$(SNAKEMAKE) $(REPORT) --directory build/quick --configfile workflow/configs/quick.yaml
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
+
+cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; under 8 minutes)
+	$(BIN)/python -m tests.cluster.slurm install
+	$(BIN)/python -m pytest -m cluster tests/cluster
 
 lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/ruff check .
