@@ -14,12 +14,13 @@ from scoup.plot import brain, style
 from scoup.results import Metric, pick
 
 NAMED = 5
-VIEWS = ((0, "from the side"), (1, "from behind"), (2, "from above"))
+VIEWS = ((0, "along x"), (1, "along y"), (2, "along z"))
 
 
 def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw a row for each component: three views of its image where voxels have places, and its words."""
     facts, arrays = material[0]
+    metrics = [metric for metric in metrics if metric.dataset == facts["dataset"]]
     components, maps = facts["components"], arrays.get("maps")
     rows = len(components)
     drawn = Figure(figsize=(style.WIDTH, 1.5 * rows + 0.5), layout="constrained")

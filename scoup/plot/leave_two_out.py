@@ -31,6 +31,7 @@ def figure(metrics: Sequence[Metric], material: Sequence[object] = ()) -> Figure
     above, below = list(drawn.subfigures(2, 1, height_ratios=[1.15, 1.0]))  # type: ignore[arg-type]
     top = above.subplots()
     _subjects(top, table)
+    above.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7)
     grid, pairs = below.subplots(1, 2)
     _grid(grid, table[(table.name == "accuracy") & (table.contender == "grid")])
     _pairs(pairs, table[table.name == "pair_accuracy"])
@@ -72,7 +73,6 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_xticks(range(len(subjects)), subjects)
     axes.set_ylim(0.25, 1.0)
     axes.set_ylabel("share of noun pairs told apart")
-    axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.27), fontsize=7)
 
 
 def _grid(axes: Axes, table: pd.DataFrame) -> None:
@@ -89,6 +89,8 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
     printed = table[(table.decision == DECISION) & (table.rule == "paper") & (table.weight == table.weight.max())]
     mine = printed.groupby("rank").value.mean()
     axes.plot(mine.index, mine, color=style.GREY, linestyle=":", label=r"rule $BD^{T}q$, largest weight")
+    axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
+    axes.set_ylim(0.45, 1.0)
     axes.set_xlabel("rank F")
     axes.set_ylabel("share told apart,\nmean over subjects")
     axes.legend(fontsize=7)

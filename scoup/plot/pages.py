@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from scoup.plot import brain, style
+from scoup.plot import brain
 
 Array = NDArray[Any]
 Facts = Mapping[str, Any]
@@ -69,7 +69,7 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         if "maps" in arrays:
             values, size = np.asarray(arrays["maps"][number]), facts["voxel_mm"]
             made[f"{name}.nii.gz"] = brain.nifti(values, size, name)
-            body.append(_picture(_glass(values, size), f"latent image of {name}: {brain.WARNING}"))
+            body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {brain.WARNING}"))
             body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(brain.WARNING)})</p>")
         body.append(table(_members(component)))
         loads = [{"subject": subject, "loading": value} for subject, value in component["subjects"].items()]
@@ -93,18 +93,6 @@ def _members(component: Facts) -> list[dict[str, Any]]:
         for what in ("nouns", "questions")
         for one in end[what]
     ]
-
-
-def _glass(values: Array, voxel_mm: Sequence[float]) -> Figure:
-    """Three views of one image in a figure of its own."""
-    with style.applied():
-        drawn = Figure(figsize=(7, 2.2), layout="constrained")
-        row = drawn.subplots(1, 3)
-        limit = float(np.quantile(np.abs(values[values != 0]), 0.995)) if values.any() else 1.0
-        for axes, along in zip(row, range(3), strict=True):
-            bar = brain.projection(axes, values, voxel_mm, along, limit)
-        drawn.colorbar(bar, ax=row, shrink=0.8)
-    return drawn
 
 
 def _picture(drawn: Figure, text: str) -> str:
