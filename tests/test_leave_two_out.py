@@ -7,7 +7,7 @@ import pytest
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.experiments import choices, folds, pairs
+from scoup.experiments import choices, folds, pairs, rival
 from scoup.experiments import leave_two_out as experiment
 from scoup.experiments.folds import Matches, Products, Setting
 from scoup.fit import fit
@@ -87,7 +87,7 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner):
     guess = (answers @ beta).reshape(2, VOXELS, SUBJECTS)
     cosine = np.einsum("ivk,jvk->ijk", images, guess)
     cosine /= np.linalg.norm(images, axis=1)[:, None] * np.linalg.norm(guess, axis=1)[None]
-    np.testing.assert_allclose(folds.match_ridge(inner, held, alpha).cosine[0], cosine, atol=1e-10)
+    np.testing.assert_allclose(rival.match_ridge(inner, held, alpha).cosine[0], cosine, atol=1e-10)
 
 
 def test_held_out_nouns_never_touch_the_training(data, inner):

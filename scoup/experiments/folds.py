@@ -224,7 +224,8 @@ def _solve(gram: Array, rhs: Array) -> Array:
     """Solve symmetric systems (b, F, F); a hair of ridge keeps degenerate ones solvable."""
     rank = gram.shape[1]
     lift = 1e-12 * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(rank) + 1e-300 * np.eye(rank)
-    return np.linalg.solve(gram + lift, rhs)
+    # One product with a small inverse: a solver would walk through the long right-hand sides row by row.
+    return np.linalg.inv(gram + lift) @ rhs
 
 
 def predict(fold: Prepared, model: Model, held: Array, rule: str, ridge: float) -> Matches:
@@ -264,26 +265,6 @@ def _paper_latent(model: Model, answers: Array) -> Array:
     return np.repeat((scale[:, :, None] * answers)[..., None], model.subjects.shape[2], axis=3)
 
 
-def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Matches:
-    """Predict the images by ridge regression on the answers, in its dual form, for every fold and subject."""
-    mask = fold.train[:, :, None] * fold.train[:, None, :]
-    system = fold.answers * mask + alpha * np.eye(data.nouns)
-    cross = np.take_along_axis(fold.answers, held[:, :, None], axis=1) * fold.train[:, None, :]
-    dual = np.linalg.solve(system, cross.transpose(0, 2, 1)).transpose(0, 2, 1)
-    blocks = np.einsum("ikjk->kij", data.images)
-    mixed = np.einsum("bhj,kji->bhik", dual, blocks, optimize=True)
-    share = fold.train / fold.train.sum(axis=1, keepdims=True)
-    mean = np.einsum("kij,bj->bik", blocks, share, optimize=True)
-    weight = dual.sum(axis=2)[:, :, None, None]
-    centre = np.einsum("bhik,bi->bhk", mixed, share)[:, :, None, :]
-    grand = np.einsum("bik,bi->bk", mean, share)[:, None, None, :]
-    mixed = mixed - centre - weight * (mean[:, None] - grand)
-    dots = np.take_along_axis(mixed, held[:, None, :, None], axis=2).transpose(0, 2, 1, 3)
-    norms = np.einsum("bhik,bhi->bhk", mixed, dual)
-    own = np.take_along_axis(fold.own, held[..., None], axis=1)
-    return Matches.of(dots, own, norms)
-
-
 def match_folds(
     data: Products, held: Array, setting: Setting, ways: Sequence[tuple[str, float]], ranks: Sequence[int] = ()
 ) -> list[Matches]:
@@ -300,17 +281,8 @@ def match_folds(
             model = fit_folds(data, fold, setting, start[:, :rank])
             for found, (rule, ridge) in zip(parts[number * len(ways) :], ways, strict=False):
                 found.append(predict(fold, model, held[part], rule, ridge))
-    return [_join(found) for found in parts]
+    return [join_matches(found) for found in parts]
 
 
-def match_ridge(data: Products, held: Array, alpha: float) -> Matches:
-    """Compare under ridge regression from the standardised answers."""
-    parts = []
-    for part in batches(held, data.nouns, data.subjects, 1):
-        fold = prepare(data, held[part], Setting(1))
-        parts.append(ridge_folds(data, fold, held[part], alpha))
-    return _join(parts)
-
-
-def _join(parts: Sequence[Matches]) -> Matches:
+def join_matches(parts: Sequence[Matches]) -> Matches:
     return Matches(np.concatenate([p.distance for p in parts]), np.concatenate([p.cosine for p in parts]))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.experiments import choices, folds
+from scoup.experiments import choices, folds, rival
 from scoup.experiments.choices import DECISIONS
 from scoup.experiments.folds import Matches, Products, Setting
 from scoup.results import Claim, Context, Measure, Metric, pick
@@ -130,7 +130,7 @@ def _controls(data: Products, spec: LeaveTwoOutSpec, pairs: Array, seed: int) ->
     def outer(matches: Matches) -> Array:
         return choices.margins(matches)[:, :, 0, 1]
 
-    yield "ridge", outer(folds.match_ridge(data, pairs, spec.alpha))
+    yield "ridge", outer(rival.match_ridge(data, pairs, spec.alpha))
     yield "as printed", outer(folds.match_folds(data, pairs, PRINTED, [("paper", 0.0)])[0])
     setting = Setting(2, max(spec.weights), sweeps=spec.sweeps)
     for number in range(spec.shuffles):
