@@ -25,8 +25,8 @@ DECISIONS = ("distance", "cosine")
 def deal(nouns: int, count: int, seed: int) -> Array:
     """Deal nouns into ``count`` groups of equal size: (count, nouns / count).
 
-    >>> deal(6, 3, seed=0).shape
-    (3, 2)
+    >>> deal(12, 4, seed=0).shape
+    (4, 3)
     """
     if count < 4 or nouns % count or nouns // count < 2:
         hint = "at least four groups of two nouns or more"

@@ -285,4 +285,5 @@ def match_folds(
 
 
 def join_matches(parts: Sequence[Matches]) -> Matches:
+    """Put the matches of batches together."""
     return Matches(np.concatenate([p.distance for p in parts]), np.concatenate([p.cosine for p in parts]))
