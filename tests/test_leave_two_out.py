@@ -7,7 +7,7 @@ import pytest
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.experiments import choices, folds, pairs, rival
+from scoup.experiments import choices, folds, pairs, rival, stable
 from scoup.experiments import leave_two_out as experiment
 from scoup.experiments.folds import Matches, Products, Setting
 from scoup.fit import fit
@@ -150,6 +150,34 @@ def test_parts_joined_equal_the_whole(inner, found):
     whole = experiment.measure([experiment.part(inner, SPEC, 0, 1, 0)], SPEC, ["P1", "P2", "P3"], CONTEXT)
     assert [metric.at for metric in whole] == [metric.at for metric in found]
     np.testing.assert_allclose([m.value for m in whole], [m.value for m in found], atol=1e-12)
+
+
+def test_stable_voxels_of_a_fold_are_those_of_its_training_nouns():
+    from scoup.preprocess import stability
+
+    values = generator(0, "test", "stable").standard_normal((6, 60, 7))
+    values[:, :, 3] = 1.0  # constant: correlated with nothing
+    held = np.array([4, 50])
+    kept = np.setdiff1d(np.arange(60), held)
+    np.testing.assert_allclose(stable.Sums.of(values).without(held), stability(values, kept), atol=1e-10)
+
+
+def test_stable_voxels_find_the_signal(data):
+    rng = generator(1, "test", "stable")
+    images, answers = (np.asarray(block.values) for block in data.blocks)
+    noise = rng.standard_normal((6, NOUNS, 200))
+    single = [np.concatenate([np.stack([images[:, :, k]] * 6), noise], axis=2) for k in range(2)]
+    every = experiment.all_pairs(NOUNS)[::10]
+    found = stable.contenders(single, answers, every, 30, Setting(2, 10.0, sweeps=1), 20.0)
+    assert all(choices.right(margin).mean() > 0.8 for margin in found.values())
+
+
+def test_stable_voxels_need_single_presentations(inner):
+    asked = experiment.LeaveTwoOutSpec(**{**vars(SPEC), "stable": 5})
+    with pytest.raises(
+        ScoupError, match="stable: expected single presentations of each subject, got none; write stable: 0"
+    ):
+        experiment.part(inner, asked, 0, 1, 0)
 
 
 def test_margins_are_the_papers_rule():

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.experiments import choices, folds, rival
+from scoup.errors import ScoupError
+from scoup.experiments import choices, folds, rival, stable
 from scoup.experiments.choices import DECISIONS
 from scoup.experiments.folds import Matches, Products, Setting
 from scoup.results import Claim, Context, Measure, Metric, pick
@@ -38,7 +39,8 @@ class LeaveTwoOutSpec:
     """The candidates among which a fold chooses, and the controls beside them.
 
     ``ridges`` shrink the projection of the answers; ``groups`` are for the nested choice; ``alpha`` is ridge
-    regression's; ``shuffles`` counts controls with shuffled answers.
+    regression's; ``shuffles`` counts controls with shuffled answers; ``stable`` voxels are chosen in each fold, 0 for
+    all voxels.
     """
 
     ranks: Sequence[int]
@@ -48,6 +50,7 @@ class LeaveTwoOutSpec:
     sweeps: int
     alpha: float
     shuffles: int
+    stable: int = 0
 
     @property
     def ways(self) -> list[tuple[str, float]]:
@@ -89,11 +92,22 @@ def all_pairs(nouns: int) -> Array:
     return np.array(list(combinations(range(nouns), 2)))
 
 
-def part(data: Products, spec: LeaveTwoOutSpec, number: int, of: int, seed: int) -> Part:
-    """Fit and decide the folds of job ``number`` out of ``of``."""
+def part(
+    data: Products, spec: LeaveTwoOutSpec, number: int, of: int, seed: int, presentations: Sequence[Array] = ()
+) -> Part:
+    """Fit and decide the folds of job ``number`` out of ``of``.
+
+    ``presentations`` (6, nouns, voxels) of each subject are needed where stable voxels are asked for.
+    """
+    if spec.stable and len(presentations) != data.subjects:
+        hint = "write stable: 0, or presentations: true in the options of the data set"
+        raise ScoupError.expected("stable", "single presentations of each subject", "none", hint)
     members = choices.deal(data.nouns, spec.groups, seed)
     pairs = all_pairs(data.nouns)[number::of]
     controls = dict(_controls(data, spec, pairs, seed))
+    if spec.stable:
+        setting = Setting(max(spec.ranks), max(spec.weights), sweeps=1)
+        controls |= stable.contenders(presentations, data.answers, pairs, spec.stable, setting, spec.alpha)
     outer, inner = _tables(data, spec, pairs, members, (number, of))
     alone = None
     if data.subjects > 1:

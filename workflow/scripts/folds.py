@@ -6,7 +6,8 @@ from scoup.experiments.leave_two_out import PART, LeaveTwoOutSpec, pack, part
 from scoup.job import job
 
 with job(snakemake):
-    at, data = snakemake.wildcards, store.read_data(snakemake.input.data).data
+    at, dataset = snakemake.wildcards, store.read_data(snakemake.input.data)
     spec = LeaveTwoOutSpec(**snakemake.params.settings)
-    found = part(products(data), spec, int(at.part), snakemake.params.parts, int(at.seed))
+    single = [values for name, values in dataset.extras.items() if name.startswith("presentations.")]
+    found = part(products(dataset.data), spec, int(at.part), snakemake.params.parts, int(at.seed), single)
     store.write_archive(snakemake.output.part, PART, {}, pack(found))
