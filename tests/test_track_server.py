@@ -1,6 +1,5 @@
 """Tracking on a real MLflow server: every run active once, whatever was logged before or broken off."""
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +114,6 @@ def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder
         busy = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (busy.returncode, f"make ui PORT={port + 1}" in busy.stderr) == (1, True)
     finally:
-        shown.send_signal(signal.SIGINT)
+        shown.terminate()
         shown.wait(timeout=60)
     assert listeners(port) == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from scoup.errors import ScoupError
 from scoup.track.local import ARTIFACTS, DATABASE
@@ -55,6 +57,7 @@ def serve(folder: Path, port: int) -> int:
         raise ScoupError.expected(str(folder / DATABASE), "the store that the rule track builds", "no such file", hint)
     if _taken(port):
         raise ScoupError.expected("port", "a free one", f"{port}, which is in use", f"try `make ui PORT={port + 1}`")
+    signal.signal(signal.SIGTERM, _end)  # a plain kill would leave the server behind
     server = subprocess.Popen(command(folder, port), env=environment())
     try:
         if wait(server, port):
@@ -77,6 +80,10 @@ def wait(server: subprocess.Popen[bytes], port: int, seconds: float = 120.0) -> 
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
     return False
+
+
+def _end(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _taken(port: int) -> bool:
