@@ -335,7 +335,7 @@ def chapter_of_figure(wildcards):
 
 def shown_folders():
     """The pages that the report shows: those of the first seed."""
-    return [folder for folder in page_files() if folder.endswith("/seed0")]
+    return [folder for folder in page_files() if Path(folder).name == "seed0"]
 
 
 def shown_page(folder):
