@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from scoup import metrics
@@ -40,19 +41,29 @@ CLAIMED = {"portion": ("2", 2.0), "random": ("5", 5.0)}
 
 
 def claims(found: Sequence[Metric]) -> list[Claim]:
-    """Set the paper's output sizes beside ours at the sparsest setting whose median cost stays good."""
+    """Set the paper's output sizes beside ours at the sparsest setting whose median cost stays good.
+
+    Where none does, the setting of least cost is shown, and the claim does not hold.
+    """
     judged = []
     for dataset in sorted({metric.dataset for metric in found}):
         paper, bar = CLAIMED.get(dataset, ("-", None))
-        settings = {(metric.plan, metric.at["finish"]) for metric in pick(found, "relative_cost", dataset=dataset)}
-        runs = [
-            pick(found, "relative_output_size", dataset=dataset, plan=plan, finish=finish)
-            for plan, finish in sorted(settings)
-            if _median(pick(found, "relative_cost", dataset=dataset, plan=plan, finish=finish)) <= GOOD_COST
-        ]
-        if runs:
-            text = f"output size of full ALS over ours on {dataset}, at most {GOOD_COST} times its cost"
-            judged.append(Claim.of((text, paper, "ratio"), max(runs, key=_median), bar))
+        settings = sorted(
+            {(metric.plan, metric.at["finish"]) for metric in pick(found, "relative_cost", dataset=dataset)}
+        )
+        sizes, costs_of = (
+            [pick(found, name, dataset=dataset, plan=plan, finish=finish) for plan, finish in settings]
+            for name in ("relative_output_size", "relative_cost")
+        )
+        good = [n for n, runs in enumerate(costs_of) if _median(runs) <= GOOD_COST]
+        best = (
+            max(good, key=lambda n: _median(sizes[n]))
+            if good
+            else min(range(len(settings)), key=lambda n: _median(costs_of[n]))
+        )
+        text = f"output size of full ALS over ours on {dataset}, at {_median(costs_of[best]):.3g} times its cost"
+        claim = Claim.of((text, paper, "ratio"), sizes[best], bar)
+        judged.append(claim if good or bar is None else replace(claim, holds=False))
     return judged
 
 

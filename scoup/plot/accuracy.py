@@ -24,13 +24,20 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         here = table[table.finish == finish]
         for row, name in enumerate(("relative_cost", "explained_share")):
             _panel(grid[row, column], here, name)
-        grid[0, column].set_title(FINISHES[finish])
+        grid[0, column].set_title(f"{FINISHES[finish]}\n{_monotone(here)}", fontsize=7.5)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[1, 0].set_ylabel("explained share")
+    drawn.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     style.letter(grid)
     return drawn
+
+
+def _monotone(table: pd.DataFrame) -> str:
+    """Say in how many of the runs no repetition raised the cost."""
+    shares = table[table.name == "monotone"].groupby("merge").value.mean()
+    return "monotone: " + ", ".join(f"{merge} {100 * share:.0f} %" for merge, share in shares.items())
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
@@ -39,9 +46,6 @@ def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
         values = mine[mine.name == name]
         for _, run in values.groupby("seed"):
             axes.plot(run.repetitions, run.value, color=style.COLOURS[number], alpha=0.2, linewidth=0.6)
-        share = 100 * mine[mine.name == "monotone"].value.mean()
-        style.curve(axes, values, "repetitions", number, f"{merge} ({share:.0f} % of runs monotone)")
+        style.curve(axes, values, "repetitions", number, f"{merge} merge")
     axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if name == "relative_cost":
-        axes.legend()

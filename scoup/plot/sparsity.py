@@ -25,6 +25,7 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
         axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
+        style.plain_log(axes.yaxis)
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[0, 0].legend()
     style.letter(grid)

@@ -77,10 +77,12 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
 
 
 def _leading(values: Array, rank: int) -> Array:
-    """Orthonormal basis (I, F) of the dominant subspace of the first mode."""
+    """Orthonormal basis (I, F) of the dominant subspace of the first mode, through the smaller Gram matrix."""
     unfolded = values.reshape(values.shape[0], -1)
-    last = len(unfolded) - 1
-    return eigh(unfolded @ unfolded.T, subset_by_index=[last - rank + 1, last])[1]
+    tall = unfolded.shape[0] > unfolded.shape[1]
+    gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
+    vectors = eigh(gram, subset_by_index=[len(gram) - rank, len(gram) - 1])[1]
+    return np.linalg.qr(unfolded @ vectors)[0] if tall else vectors
 
 
 def _rank_one(array: Array) -> list[Array]:
