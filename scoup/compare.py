@@ -27,7 +27,7 @@ _ALIKE = 1e-9  # relative difference that is rounding
 class Difference:
     """One number in two folders: medians over seeds, and whether the second is better, by the measure's direction.
 
-    ``clear`` says that the two folders' ranges over seeds do not overlap, so that it is more than chance of seeds.
+    ``clear`` says that both folders have several seeds and that their ranges over them do not overlap.
     """
 
     experiment: str
@@ -48,8 +48,8 @@ def compare(first: Iterable[Metric], second: Iterable[Metric]) -> list[Differenc
 
     >>> one = Metric("cost", 2.0, "", "lower", (None, None), "", "accuracy", "d", "whole", "p", 0, "real", {})
     >>> from dataclasses import replace
-    >>> [(found.verdict, found.clear) for found in compare([one], [replace(one, value=1.0)])]
-    [('better', True)]
+    >>> [found.verdict for found in compare([one], [replace(one, value=1.0)])]
+    ['better']
     """
     left, right = _places(first), _places(second)
     return [_difference(place, left.get(place, []), right.get(place, [])) for place in dict.fromkeys([*left, *right])]
@@ -70,7 +70,7 @@ def _difference(place: Place, left: Sequence[Metric], right: Sequence[Metric]) -
     words = [dataset, *([variant] if variant != "whole" else []), plan, *(f"{part} {value}" for part, value in at)]
     a, b = ([metric.value for metric in group] for group in (left, right))
     marks = tuple(" and ".join(sorted({metric.provenance for metric in group})) for group in (left, right))
-    apart = bool(a and b) and (min(a) > max(b) or max(a) < min(b))
+    apart = min(len(a), len(b)) > 1 and (min(a) > max(b) or max(a) < min(b))
     middle = [median(values) if values else None for values in (a, b)]
     return Difference(
         experiment, name, ", ".join(words), one.unit, one.direction, middle[0], middle[1],

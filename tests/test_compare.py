@@ -40,7 +40,14 @@ def test_what_is_better_one_way_is_worse_the_other_way(a, b, direction):
     mirror = {"better": "worse", "worse": "better", "same": "same", "other": "other"}
     [there], [back] = compare.compare([one], [two]), compare.compare([two], [one])
     assert back.verdict == mirror[there.verdict]
-    assert there.clear == back.clear == (a != b)
+    assert not there.clear  # one seed says nothing about the spread
+
+
+def test_seeds_that_lie_apart_are_clear():
+    first = tracked.metrics_of(0, 1.0) + tracked.metrics_of(1, 1.5)
+    second = tracked.metrics_of(0, 2.0) + tracked.metrics_of(1, 2.5)
+    for pair in ((first, second), (second, first)):
+        assert all(d.clear for d in compare.compare(*pair) if d.measure == "relative_cost")
 
 
 def test_overlapping_seeds_are_not_clear():

@@ -55,7 +55,16 @@ FIGURES = {
 PAGES = ["clusters", "anomaly"]
 
 # Settings of leave_two_out that its folds depend on.
-FOLD_SETTINGS = ["ranks", "weights", "ridges", "groups", "sweeps", "alpha", "shuffles", "stable"]
+FOLD_SETTINGS = [
+    "ranks",
+    "weights",
+    "ridges",
+    "groups",
+    "sweeps",
+    "alpha",
+    "shuffles",
+    "stable",
+]
 
 
 def dataset_of(wildcards):

@@ -29,7 +29,6 @@ rule track:
         mem_mb=2000,
         runtime=20,
     params:
-        folder="results",
         figures=figures_of_experiments(),
         settings=tracked_settings(),
         target=target(os.environ),
