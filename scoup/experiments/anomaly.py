@@ -150,7 +150,9 @@ def material(tables: Tables, dataset: Dataset, context: Context) -> tuple[dict[s
                 best[one["kind"]] = {**panel, "plan": plan}
     panels = [{**best[kind], "ids": _ids(best[kind], users, dates)} for kind in NAMED_BY if kind in best]
     about = {**vars(context), "rows": rows(found, users, dates), "panels": panels, "sizes": list(dataset.data.shape)}
-    return {**about, "dates": [str(dates[0]), str(dates[-1])]}, {}
+    # A file sorts the keys of a row: their order is a fact of its own.
+    columns = list(about["rows"][0]) if found else []
+    return {**about, "columns": columns, "dates": [str(dates[0]), str(dates[-1])]}, {}
 
 
 def _ids(panel: Mapping[str, Any], users: Array, dates: Array) -> list[str]:

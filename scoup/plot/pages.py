@@ -46,7 +46,7 @@ def files(experiment: str, facts: Facts, arrays: Mapping[str, Array]) -> dict[st
 def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
     """The table of everything found: as a page, as CSV and as JSON."""
     del arrays
-    rows = facts["rows"]
+    rows = [{name: row[name] for name in facts["columns"]} for row in facts["rows"]]
     about = (
         "Every component of every repetition and of the merge, each thing once. Score: distinct partners (posts, for a "
         "flood) on one day; for conversations and communities posts a day and leading user. Click a head to sort."
