@@ -27,15 +27,15 @@ NODES = {"n1": 17001, "n2": 17002}
 PACKAGES = ("slurm-wlm", "slurmd", "slurmctld", "slurm-client", "munge")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
 
-# Short timeouts: a dead node is noticed within seconds, not minutes. MinJobAge keeps finished jobs visible to squeue.
-# LLN: a job goes to the least loaded node, so that two nodes are used before one is full.
+# Short timeouts: a dead node is noticed within seconds (SlurmdTimeout), and a job that was put back starts again as
+# soon (cred_expire). MinJobAge keeps finished jobs visible to squeue. LLN: both nodes are used before one is full.
 TEMPLATE = """{mark}
 ClusterName=scoup
 SlurmctldHost=localhost
 SlurmctldPort=17000
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={home}/munge.socket
+AuthInfo=socket={home}/munge.socket,cred_expire=20
 StateSaveLocation={home}/state
 SlurmdSpoolDir={home}/%n
 SlurmctldPidFile={home}/slurmctld.pid

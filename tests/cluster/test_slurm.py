@@ -11,18 +11,18 @@ from tests.workflow.test_runs import digests
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
-# Two levels of jobs, fits and a merge: what a fault in a fit needs to be seen and survived.
-MODEL = "results/merge/brainq/whole/scoup/seed0.npz"
+# Two levels of jobs, fits and what reads them: all that a fault in a fit needs to be seen and survived.
+METRICS = "results/experiments/accuracy/brainq/scoup/seed0.json"
 FIT = "results/fit/brainq/whole/scoup/seed0"
 
 
 @pytest.fixture
 def unfitted(local, tmp_path):
-    """A copy of the local run without the fits of one plan, and so without its models."""
+    """A copy of the local run without the fits of one seed, and so without its metrics."""
     folder = tmp_path / "run"
     shutil.copytree(local, folder, symlinks=True)
     shutil.rmtree(folder / FIT)
-    (folder / MODEL).unlink()
+    (folder / METRICS).unlink()
     return folder
 
 
@@ -43,11 +43,11 @@ def test_every_stage_runs_to_the_same_bytes_on_both_nodes_and_small_jobs_share_a
 
 def test_a_job_over_its_time_and_one_killed_for_memory_come_back_with_more(healthy, local, unfitted):
     run = Run(
-        unfitted, MODEL, "--group-components", "fit=1", "--set-resources", "fit:runtime=attempt",
+        unfitted, METRICS, "--group-components", "fit=1", "--set-resources", "fit:runtime=attempt",
         faults=["hang", "die"],
     )  # fmt: skip
     run.ends()
-    assert run.taken() == ["0", "1"]
+    assert run.taken() == ["die", "hang"]
     limits = {job["state"]: job["limit"] for job in healthy.jobs()}
     assert limits["TIMEOUT"] == "1:00"
     assert "FAILED" in limits
@@ -56,7 +56,7 @@ def test_a_job_over_its_time_and_one_killed_for_memory_come_back_with_more(healt
 
 
 def test_a_node_that_dies_under_its_job(healthy, local, unfitted):
-    run = Run(unfitted, MODEL, faults=["hang"])
+    run = Run(unfitted, METRICS, faults=["hang"])
     until(run.taken, run)
     node = next(job["node"] for job in healthy.jobs() if job["state"] == "RUNNING")
     healthy.kill(node)
@@ -66,8 +66,8 @@ def test_a_node_that_dies_under_its_job(healthy, local, unfitted):
 
 
 def test_a_controller_that_is_away_for_a_while(healthy, local, unfitted):
-    run = Run(unfitted, MODEL)
-    until(lambda: "RUNNING" in states(healthy), run)
+    run = Run(unfitted, METRICS, faults=["pause"])
+    until(run.taken, run)
     healthy.kill("slurmctld")
     until((unfitted / FIT / "rep2.npz").exists, run)  # jobs go on meanwhile
     healthy.start_controller()
@@ -76,12 +76,12 @@ def test_a_controller_that_is_away_for_a_while(healthy, local, unfitted):
 
 
 def test_a_killed_snakemake_is_started_again_beside_its_orphans(healthy, local, unfitted):
-    run = Run(unfitted, MODEL, faults=["hang"])
+    run = Run(unfitted, METRICS, faults=["hang"])
     until(run.taken, run)
     os.killpg(run.process.pid, signal.SIGKILL)
     run.process.wait(timeout=60)
     assert "RUNNING" in states(healthy)
-    Run(unfitted, MODEL).ends()
+    Run(unfitted, METRICS).ends()
     same(unfitted, local)
 
 
@@ -93,8 +93,8 @@ def test_a_corrupted_file_is_named_by_its_reader_and_made_again(healthy, local, 
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    said = Run(unfitted, MODEL, "--retries", "0").ends(well=False)
+    said = Run(unfitted, METRICS, "--retries", "0").ends(well=False)
     assert f"{FIT}/rep2.npz: expected a whole " in said
     assert not path.exists()
-    Run(unfitted, MODEL).ends()
+    Run(unfitted, METRICS).ends()
     same(unfitted, local)

@@ -23,5 +23,4 @@ if os.environ.get("SCOUP_FAULTS") and any(word.endswith(".fit.py") for word in s
     fault = _claim(os.environ["SCOUP_FAULTS"])
     if fault == "die":  # as the kernel does to a job that is out of memory: exit code 137
         os.kill(os.getpid(), signal.SIGKILL)
-    if fault == "hang":
-        time.sleep(900)
+    time.sleep({"hang": 900, "pause": 10}.get(fault, 0))
