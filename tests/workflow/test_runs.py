@@ -89,18 +89,18 @@ def _other(samples):
 
 
 def test_a_changed_module_reruns_its_stages(run, tmp_path):
-    root = tmp_path / "code"
+    root, target = tmp_path / "code", "results/scorecard.json"  # the report also hangs on where the code lies
     for name in ("scoup", "workflow", "envs"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, root / name)
-    assert "Nothing to be done" in succeeded(snakemake(run, "--dry-run", root=root))
+    assert "Nothing to be done" in succeeded(snakemake(run, target, "--dry-run", root=root))
     with (root / "config.yaml").open("a") as file:
         file.write("\n# a comment\n")
-    assert "Nothing to be done" in succeeded(snakemake(run, "--dry-run", root=root))
+    assert "Nothing to be done" in succeeded(snakemake(run, target, "--dry-run", root=root))
     with (root / "scoup" / "merge.py").open("a") as file:
         file.write("\nADDED = 1\n")
-    jobs = planned(succeeded(snakemake(run, "--dry-run", root=root)))
+    jobs = planned(succeeded(snakemake(run, target, "--dry-run", root=root)))
     assert {"merge", "accuracy", "sparsity"} <= set(jobs)
     assert not {"download", "preprocess", "holdout", "sample", "fit"} & set(jobs)
 
