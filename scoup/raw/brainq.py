@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import io
 
 from scoup.errors import ScoupError
+from scoup.raw import mat5
 
 Array = NDArray[Any]
 Path_ = str | PathLike[str]
@@ -87,6 +88,7 @@ def _load_mat(path: Path_) -> dict[str, Any]:
     if not Path(path).is_file():
         raise ScoupError.expected(str(path), "a MATLAB file", "no such file")
     try:
+        mat5.check(Path(path).read_bytes())
         raw = io.loadmat(path, variable_names=("data", "info", "meta"))
     except Exception as error:  # scipy raises many kinds on damaged files
         got = f"a damaged one ({type(error).__name__})"
