@@ -136,12 +136,13 @@ def _coords(path: Path_, meta: Any) -> tuple[Array, tuple[int, int, int]]:
     count = _scalar(path, "meta.nvoxels", meta["nvoxels"])
     if coords.shape != (count, 3) or count < 1 or coords.dtype.kind not in "iuf":
         raise ScoupError.expected(f"{path}: meta.colToCoord", f"shape ({count}, 3)", f"shape {coords.shape}")
-    places = coords.astype(np.int64) - 1
-    outside = ((places < 0) | (places >= grid) | (places + 1 != coords)).any(axis=1)
+    # Compared as they are: NaN and numbers beyond any integer lie outside too, and are not to be cast.
+    outside = ~((coords >= 1) & (coords <= grid) & (coords == np.floor(coords))).all(axis=1)
     if outside.any():
         voxel = int(np.flatnonzero(outside)[0])
         got = f"({', '.join(f'{c:g}' for c in coords[voxel])}) for voxel {voxel + 1}"
         raise ScoupError.expected(f"{path}: meta.colToCoord", f"places on the grid {grid}", got)
+    places = coords.astype(np.int64) - 1
     if table.shape != grid or not np.array_equal(table[tuple(places.T)], np.arange(1, count + 1)):
         raise ScoupError.expected(f"{path}: meta.coordToCol", "the inverse of colToCoord", "another table", _AGAIN)
     return places.astype(np.int32), grid  # type: ignore[return-value]
