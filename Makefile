@@ -39,8 +39,8 @@ lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP) ## time the kernels and solvers against their rivals
-	$(BIN)/python -m benchmarks
+bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (15 minutes, alone on the machine)
+	.venv-bench/bin/python -m benchmarks.library
 
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT)
@@ -56,6 +56,13 @@ lock: $(STAMP) ## resolve envs/requirements.in anew into the hashed lock
 
 clean: ## delete the environment (results stay)
 	rm -rf .venv
+
+# The peers are no dependency: they live in an environment of their own.
+.venv-bench/.installed-from-lock: $(STAMP) envs/bench.txt
+	test -x .venv-bench/bin/python || $(PYTHON3) -m venv .venv-bench
+	.venv/uv/bin/uv pip sync --quiet --python .venv-bench/bin/python --require-hashes --compile-bytecode envs/bench.txt || \
+		.venv-bench/bin/python -m pip install --quiet --require-hashes -r envs/bench.txt
+	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.
 $(STAMP): envs/requirements.txt envs/uv.txt

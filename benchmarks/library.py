@@ -9,7 +9,7 @@ from benchmarks import data
 from benchmarks.measure import Contender, exponent, limit_threads, race, table, write
 
 RANK = 25
-GENTEN = ("MttkrpDefault", "MttkrpDuplicated", "MttkrpPerm", "MttkrpAtomic")
+GENTEN = ("MttkrpDefault", "MttkrpSingle", "MttkrpDuplicated", "MttkrpPerm", "MttkrpAtomic")
 SCIPY = ("fibres", "cells")
 GROWTH = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 SWEEPS = 100
