@@ -1,10 +1,12 @@
 """A Slurm for the session, and runs of the tiny workflow on it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -43,8 +45,21 @@ def healthy(cluster):
     return cluster
 
 
+@pytest.fixture(autouse=True)
+def none_left():
+    """No run of a test that failed goes on behind the next one."""
+    yield
+    while Run.started:
+        process = Run.started.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=60)
+
+
 class Run:
     """One run of Snakemake through the Slurm profile, in the background."""
+
+    started: ClassVar[list[subprocess.Popen]] = []
 
     def __init__(self, folder, *options, faults=()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,6 +76,7 @@ class Run:
             self.process = subprocess.Popen(
                 command(folder, *options), env=environment, stdout=log, stderr=log, start_new_session=True
             )
+        self.started.append(self.process)
 
     def taken(self):
         """Return the faults that jobs have met so far."""
