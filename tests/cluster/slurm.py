@@ -111,6 +111,9 @@ def down() -> None:
         return
     for name in ("slurmctld", *NODES):
         kill(name)
+    for folder in Path("/proc").glob("[0-9]*"):
+        if _program(folder).startswith("slurmstepd"):  # a keeper that has outlived its job
+            _end(int(folder.name), signal.SIGKILL)
     _end(_pid("munge"), signal.SIGTERM)
     if CONFIG.exists() and CONFIG.read_text().startswith(MARK):
         CONFIG.unlink()
@@ -163,10 +166,17 @@ def _pid(name: str) -> int | None:
     """Return the id of a server's process, or nothing where it has ended and the number may be another's by now."""
     try:
         pid = int((HOME / f"{name}.pid").read_text())
-        program = Path(f"/proc/{pid}/comm").read_text()
     except (OSError, ValueError):
         return None
-    return pid if program.startswith(("slurm", "munge")) else None
+    return pid if _program(Path(f"/proc/{pid}")).startswith(("slurm", "munge")) else None
+
+
+def _program(folder: Path) -> str:
+    """Return the name of the program of a process, or nothing where it has ended."""
+    try:
+        return (folder / "comm").read_text()
+    except OSError:
+        return ""
 
 
 def _end(pid: int | None, how: signal.Signals) -> None:
