@@ -138,6 +138,11 @@ def start_controller() -> None:
     _until(lambda: "UP" in run("scontrol", "ping"), "the controller")
 
 
+def stop_controller() -> None:
+    """End the controller in good order, as a restart does: it writes down what it knows."""
+    _end(_pid("slurmctld"), signal.SIGTERM)
+
+
 def start_node(name: str) -> None:
     """Start one node."""
     subprocess.run(["slurmd", "-N", name, "-f", str(CONFIG)], check=True, stderr=subprocess.DEVNULL)
@@ -145,8 +150,7 @@ def start_node(name: str) -> None:
 
 def kill(name: str) -> None:
     """Kill the controller, or a node with everything that runs on it, as a power cut does."""
-    pid = _pid(name)
-    _end(pid, signal.SIGKILL)
+    _end(_pid(name), signal.SIGKILL)
     if name in NODES:
         for process in _on_node(name):
             _end(process, signal.SIGKILL)

@@ -65,10 +65,10 @@ def test_a_node_that_dies_under_its_job(healthy, local, unfitted):
     same(unfitted, local)
 
 
-def test_a_controller_that_is_killed_and_started_again(healthy, local, unfitted):
+def test_a_controller_that_is_restarted_under_running_jobs(healthy, local, unfitted):
     run = Run(unfitted, METRICS, faults=["pause"])
     until(run.taken, run)
-    healthy.kill("slurmctld")
+    healthy.stop_controller()
     healthy.start_controller()
     run.ends()
     assert states(healthy) == ["COMPLETED", "COMPLETED"]  # no job was lost or repeated
