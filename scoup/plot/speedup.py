@@ -26,7 +26,7 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         for number, name in enumerate(("reference", "als", "compressed als"), start=3):
             _points(axes, table[table.contender == name], "contender", number, name)
         axes.set_title(f"{count} worker{'s' if count > 1 else ''}")
-        axes.set_xlim(left_of(table), 2)
+        axes.set_xlim(*ends_of(table))
         style.plain_log(axes.xaxis)
         axes.set_xlabel("time / time of reference ALS")
         axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
@@ -37,9 +37,10 @@ def figure(metrics: Sequence[Metric]) -> Figure:
     return drawn
 
 
-def left_of(table: pd.DataFrame) -> float:
-    """The left end of the axis of relative time: half of the least."""
-    return 0.5 / float(table[table.name == "speedup"].value.max())
+def ends_of(table: pd.DataFrame) -> tuple[float, float]:
+    """The ends of the axis of relative time: half the least and twice the most, so that no run falls outside."""
+    faster = table[table.name == "speedup"].value
+    return 0.5 / float(faster.max()), max(2.0, 2.0 / float(faster.min()))
 
 
 def _points(axes: Axes, table: pd.DataFrame, by: str, number: int, label: str) -> None:
