@@ -30,9 +30,9 @@ def until(condition, process, seconds=120):
 def children(pid):
     """Return the ids of all processes below ``pid``, nearest first."""
     found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):  # jobs are started by threads, each with its own list
-        with suppress(OSError):
-            found += [int(word) for word in task.read_text().split()]
+    with suppress(OSError):  # a process may end at any moment, between being listed and being read
+        for task in os.listdir(f"/proc/{pid}/task"):  # jobs are started by threads, each with its own list
+            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
     return found + [grandchild for child in found for grandchild in children(child)]
 
 
