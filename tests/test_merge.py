@@ -1,12 +1,18 @@
 """The two merges, and the three ways to finish."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from scoup import SCOUP, CoupledData
+from scoup.experiments.accuracy import never_rises
 from scoup.factors import congruence, factor_match_score, match, wrap
 from scoup.fit import fit
-from scoup.merge import Part, als_sweeps, complete, merge, merge_joint, merge_paper, rescale
+from scoup.merge import merge
+from scoup.merge.finish import Part, als_sweeps, complete, rescale, scaled_loss
+from scoup.merge.joint import Repetitions, merge_joint
+from scoup.merge.paper import merge_paper
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
 from scoup.records import Fit, Sample
 from scoup.sample import draw
@@ -84,7 +90,7 @@ def test_paper_merge_is_algorithm_3_as_printed():
     data, truth = planted((30, 40, 9), 3, 0, side=20, signed=False)
     fits, samples = pieces(data, 3, 0)
     paper = merge_paper(fits, samples, data)
-    joint = merge_joint(fits, samples, data)
+    joint = merge_joint(Repetitions.of(fits, samples), range(len(fits)), data)
     assert paper.consistent
     for merged in (paper, joint):
         assert covered_score(wrap(merged.flat, data, merged.coverage), truth) > 0.99
@@ -180,10 +186,34 @@ def test_rescale_is_the_best_scale():
         assert cost(data, wrap(nudged, data)) >= floor - 1e-9 * zero_cost(data)
 
 
+def test_scaled_loss_is_what_rescaling_leaves():
+    for seed, missing in product(range(3), (0.0, 0.3)):
+        data, truth = planted((10, 12, 8), 3, seed, noise=0.3)
+        rng = np.random.default_rng(seed)
+        if missing:
+            data = CoupledData(data.tensor, data.matrices, rng.random((10, 12, 8)) > missing)
+        wrong = [factor * rng.uniform(0.1, 10, size=3) for factor in truth]
+        best = wrap(rescale(terms_of(data), wrong, 3), data)
+        assert scaled_loss(terms_of(data), wrong) == pytest.approx(cost(data, best))
+
+
+@pytest.mark.parametrize("finish", ["none", "refit"])
+def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
+    """Even where samples are too small for the noise, and one repetition is of other data altogether."""
+    for seed in range(10):
+        data, _ = planted((30, 60, 9), 3, seed, side=20, noise=1.0)
+        fits, samples = pieces(data, 3, seed, sampling=(3, 10, 1), repetitions=6)
+        strange, _ = planted((30, 60, 9), 3, 100 + seed, side=20, noise=1.0)
+        fits[seed % 6] = fit(strange.select(samples[seed % 6].indices), FitSpec(3), seed)
+        costs = [merge(fits[:r], samples[:r], data, MergeSpec("joint", finish)).report.cost for r in range(1, 7)]
+        assert never_rises(costs)
+        assert costs[-1] < costs[0]
+
+
 def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
-    joint = merge_joint(fits, samples, data)
+    joint = merge_joint(Repetitions.of(fits, samples), range(len(fits)), data)
     part = Part.of(data, joint.coverage)
     flat = rescale(part.terms, part.rows(joint.flat), 3)
     before = cost(data, wrap(part.whole(flat), data))
