@@ -27,7 +27,11 @@ def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
     >>> losses(CoupledData(np.ones((2, 2, 2))), zero)
     {'tensor': 8.0}
     """
-    values = block_losses(terms_of(data), unwrap(factors))
+    flat = unwrap(factors)
+    sizes = tuple(len(factor) for factor in flat)
+    if sizes != data.sizes:
+        raise ScoupError.expected("factors", f"one a mode and a side, with rows {data.sizes}", f"rows {sizes}")
+    values = block_losses(terms_of(data), flat)
     return {block.name: value for block, value in zip(data.blocks, values, strict=True)}
 
 

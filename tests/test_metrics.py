@@ -93,3 +93,9 @@ def test_core_consistency_refuses_masks():
     data = CoupledData(tensor)
     with pytest.raises(ScoupError, match="no missing cells"):
         core_consistency(data, wrap(starts(data, 1, 0), data))
+
+
+def test_factors_of_another_shape_are_refused_in_a_sentence():
+    data, truth = planted((5, 6, 7), 2, 0)
+    with pytest.raises(ScoupError, match=r"factors: expected .* rows \(5, 6, 7, 10\), got rows \(4, 6, 7, 10\)"):
+        cost(data, Factors(np.ones(2), (truth[0][:4], *truth[1:3]), {0: (truth[3],)}))

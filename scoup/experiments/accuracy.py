@@ -9,7 +9,7 @@ from itertools import pairwise, product
 
 from scoup import metrics
 from scoup.coupled import CoupledData
-from scoup.experiments.measures import costs
+from scoup.experiments.measures import controls, costs, random_factors
 from scoup.merge import merge
 from scoup.records import Fit, Sample
 from scoup.results import Claim, Context, Measure, Metric, pick
@@ -36,11 +36,12 @@ def measure(
 ) -> list[Metric]:  # fmt: skip
     """Return the cost after r = 1, 2, ... repetitions relative to ``reference``, the cost of the full fit."""
     zero = metrics.zero_cost(data)
+    chance = random_factors(data, fits[0].factors.rank, context.seed)
     return [
         metric
         for how, finish in product(spec.merges, spec.finishes)
         for metric in _curve(data, fits, samples, (reference, zero), MergeSpec(how, finish), context)
-    ]
+    ] + controls(context, data, chance, reference, "random")
 
 
 def _curve(data, fits, samples, bounds, spec, context) -> Iterator[Metric]:  # type: ignore[no-untyped-def]

@@ -5,24 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scoup import metrics
 from scoup.coupled import CoupledData
-from scoup.experiments.measures import OUTPUT_SIZE, costs
+from scoup.experiments.measures import OUTPUT_SIZE, controls, costs, random_factors
 from scoup.merge import merge
 from scoup.records import Factors, Fit, Sample
 from scoup.results import Claim, Context, Measure, Metric, pick
 from scoup.specs import MergeSpec
 
 RELATIVE_SIZE = Measure("relative_output_size", "ratio", "higher", 0.0, None, "non-zeros of the full fit over ours")
+PLANTED_SIZE = Measure("planted_output_size", "ratio", "none", 0.0, None, "non-zeros of the full fit over the planted")
+Array = NDArray[Any]
 Runs = Mapping[str, tuple[Sequence[Fit], Sequence[Sample]]]
 
 
-def measure(data: CoupledData, runs: Runs, full: Factors, finishes: Sequence[str], context: Context) -> list[Metric]:
-    """Return output size and cost relative to the ``full`` model; ``runs`` holds fits and samples by plan."""
+def measure(
+    data: CoupledData, runs: Runs, full: Factors, finishes: Sequence[str], context: Context,
+    planted: Sequence[Array] | None = None,
+) -> list[Metric]:  # fmt: skip
+    """Return output size and cost relative to the ``full`` model; ``runs`` holds fits and samples by plan.
+
+    ``planted`` are the factors that simulated data was made of, where it was: a control, like the random ones.
+    """
     reference, zero = metrics.cost(data, full), metrics.zero_cost(data)
     size = metrics.output_size(full)
-    found = []
+    found = controls(context, data, random_factors(data, full.rank, context.seed), reference, "random")
+    if planted is not None:
+        found += controls(context, data, planted, reference, "planted")
+        theirs = sum(int(np.count_nonzero(factor)) for factor in planted)
+        found.append(context.metric(PLANTED_SIZE, size / theirs, control="planted"))
     for plan, (fits, samples) in runs.items():
         here = context.on(plan=plan)
         for finish in finishes:

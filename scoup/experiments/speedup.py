@@ -16,7 +16,7 @@ import numpy as np
 from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
-from scoup.experiments.measures import costs
+from scoup.experiments.measures import controls, costs, random_factors
 from scoup.results import Claim, Context, Measure, Metric, pick
 from scoup.sample import densities
 from scoup.threads import threads
@@ -70,7 +70,8 @@ def measure(data: CoupledData, spec: SpeedupSpec, context: Context) -> list[Metr
         found += [context.metric(SECONDS, seconds, **contender.at)]
         found += [context.metric(SPEEDUP, reference[0] / seconds, **contender.at)]
         found += costs(context, cost, reference[1], zero, **contender.at)
-    return found
+    chance = random_factors(data, spec.rank, context.seed)
+    return found + controls(context, data, chance, reference[1], "random")
 
 
 def contenders(spec: SpeedupSpec, seed: int) -> Iterator[Contender]:

@@ -13,6 +13,7 @@ from scoup.plot import style
 from scoup.results import Metric
 
 FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
+CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
 def figure(metrics: Sequence[Metric]) -> Figure:
@@ -24,12 +25,13 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         here = table[table.finish == finish]
         for row, name in enumerate(("relative_cost", "explained_share")):
             _panel(grid[row, column], here, name)
+            style.control(grid[row, column], table, CONTROLS[name], "random", "random factors")
         grid[0, column].set_title(f"{FINISHES[finish]}\n{_monotone(here)}", fontsize=7.5)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[1, 0].set_ylabel("explained share")
-    drawn.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    drawn.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     style.letter(grid)
     return drawn
 

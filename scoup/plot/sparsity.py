@@ -12,6 +12,7 @@ from scoup.plot import style
 from scoup.results import Metric
 
 FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
+CONTROLS = ("control_cost", "planted_output_size")
 
 
 def figure(metrics: Sequence[Metric]) -> Figure:
@@ -22,14 +23,24 @@ def figure(metrics: Sequence[Metric]) -> Figure:
     for axes, dataset in zip(grid[0], datasets, strict=True):
         for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
             _curve(axes, table[(table.dataset == dataset) & (table.finish == finish)], number, FINISHES[finish])
+        _controls(axes, table[table.dataset == dataset])
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
         axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
         style.plain_log(axes.yaxis)
     grid[0, 0].set_ylabel("cost / cost of full ALS")
-    grid[0, 0].legend()
+    shown = dict(entry for axes in grid[0] for entry in zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    drawn.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=len(shown))
     style.letter(grid)
     return drawn
+
+
+def _controls(axes: Axes, table: pd.DataFrame) -> None:
+    """Mark the cost of random factors and, where the data was made of factors, size and cost of these."""
+    style.control(axes, table, "control_cost", "random", "random factors")
+    planted = table[table.name.isin(CONTROLS) & (table.get("control", "") == "planted")].groupby("name").value.median()
+    if len(planted):
+        axes.errorbar([planted.planted_output_size], [planted.control_cost], label="planted", **style.look(3))
 
 
 def _curve(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:

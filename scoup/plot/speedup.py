@@ -25,6 +25,7 @@ def figure(metrics: Sequence[Metric]) -> Figure:
             _points(axes, mine, "sampling", number, f"SCOUP, {FINISHES[finish]}")
         for number, name in enumerate(("reference", "als", "compressed als"), start=3):
             _points(axes, table[table.contender == name], "contender", number, name)
+        style.control(axes, table, "control_cost", "random", "random factors")
         axes.set_title(f"{count} worker{'s' if count > 1 else ''}")
         axes.set_xlim(*ends_of(table))
         style.plain_log(axes.xaxis)

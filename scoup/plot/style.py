@@ -89,6 +89,13 @@ def curve(axes: Axes, table: pd.DataFrame, x: str, number: int, label: str) -> N
     axes.errorbar(spread.index, spread.mid, yerr=bars, label=label, **look(number))
 
 
+def control(axes: Axes, table: pd.DataFrame, name: str, which: str, label: str) -> None:
+    """Draw the level that a control reaches, as a dotted line."""
+    levels = table[(table.name == name) & (table.get("control", "") == which)].value
+    if len(levels):
+        axes.axhline(levels.median(), color=GREY, linewidth=1, linestyle=":", label=label)
+
+
 def plain_log(axis: Axis) -> None:
     """Make an axis logarithmic with numbers as people write them; call it when all is drawn.
 

@@ -60,9 +60,10 @@ rule speedup:
 
 
 rule sparsity:
-    """Measure output size against cost for a range of sampling factors."""
+    """Measure output size against cost for a range of sampling factors; the factors that data was made of are a control."""
     input:
         data="results/preprocess/{dataset}.npz",
+        raw="results/download/{dataset}",
         samples=samples_of_plans("sparsity"),
         fits=fits_of_plans("sparsity"),
         full=baseline_of("sparsity"),
