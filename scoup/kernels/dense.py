@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from itertools import product as pairs
 from typing import Any
@@ -25,6 +25,8 @@ BLOCK = 256
 APART = 16
 # Entries from which a tall matrix is worth a pass of its own; BLAS does a smaller product on one thread.
 TALL = 1 << 16
+# Numbers whose inner product BLAS takes on one thread, whatever it is allowed.
+FEW = 1 << 13
 GRAM_ROWS = 1024
 GRAM_PARTS = 4
 
@@ -125,6 +127,8 @@ def inner(left: Array, right: Array) -> float:
     12.0
     """
     one, other = frozen(left).reshape(-1), frozen(right, left.dtype).reshape(-1)
+    if one.size <= FEW and one.dtype == np.float64:
+        return float(np.dot(one, other))
     cuts = _cuts(one.size, one.size)
     parts = np.zeros(cuts.size - 1)
 
@@ -162,11 +166,12 @@ def long_gram(tensor: Array) -> Array:
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
+@lru_cache(maxsize=1024)
 def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
     """Cut rows into equal chunks of whole units, as many as the number of cells is worth."""
     units = -(-rows // unit)
     chunks = max(1, min(PARTS, units, cells // CHUNK_CELLS))
-    return np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows)
+    return frozen(np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows))
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

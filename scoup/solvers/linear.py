@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from scoup import kernels
 
@@ -15,6 +15,9 @@ Array = NDArray[Any]
 # Below this ratio of pivots the Gram matrix is treated as singular: its condition number is
 # that of the factors squared, so half of the digits are gone by then.
 _WORST_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+# Called as they are: scipy's checks around them take longer than a system of rank 5.
+_CHOLESKY = {np.dtype(np.float64): lapack.dpotrf, np.dtype(np.float32): lapack.spotrf}
+_BACK = {np.dtype(np.float64): lapack.dpotrs, np.dtype(np.float32): lapack.spotrs}
 
 
 def solve_normal(gram: Array, rhs: Array) -> Array:
@@ -27,17 +30,13 @@ def solve_normal(gram: Array, rhs: Array) -> Array:
     """
     if gram.ndim == 3:
         return kernels.solve_rows(gram, rhs)
-    scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0).astype(gram.dtype)
     scaled = gram * inverse * inverse[:, None]
-    try:
-        factor = cho_factor(scaled, lower=True, check_finite=False)
-        pivots = np.diag(factor[0]) ** 2
-        if pivots.min() > _WORST_PIVOT[gram.dtype]:
-            whole = cho_solve(factor, np.diag(inverse), check_finite=False) * inverse[:, None]
-            return kernels.product(rhs, whole)
-    except LinAlgError:
-        pass
+    factor, failed = _CHOLESKY[gram.dtype](scaled, lower=True)
+    if not failed and (factor.diagonal() ** 2).min() > _WORST_PIVOT[gram.dtype]:
+        whole = _BACK[gram.dtype](factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
+        return kernels.product(rhs, np.ascontiguousarray(whole))
     return rhs @ pseudoinverse(gram)
 
 
