@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -49,6 +50,29 @@ def insert(text: str, name: str, block: str) -> str:
     return text[: text.index(start) + len(start)] + f"\n{block.strip()}\n" + text[text.index(end) :]
 
 
+def tidy(graph: str) -> str:
+    """Keep of Snakemake's rule graph the names, and those arrows that no longer way implies.
+
+    >>> print(tidy("id0[a]\\nid1[b]\\nid2[c]\\nid0 --> id1\\nid1 --> id2\\nid0 --> id2"))
+    flowchart LR
+        a --> b
+        b --> c
+    """
+    names = dict(re.findall(r"(id\d+)\[(\w+)\]", graph))
+    arrows = [(names[tail], names[head]) for tail, head in re.findall(r"(id\d+) --> (id\d+)", graph)]
+    after = {name: [head for tail, head in arrows if tail == name] for name in names.values()}
+
+    def reaches(start: str, end: str) -> bool:
+        return start == end or any(reaches(name, end) for name in after[start])
+
+    kept = [
+        f"    {tail} --> {head}"
+        for tail, head in sorted(arrows)
+        if not any(reaches(other, head) for other in after[tail] if other != head)
+    ]
+    return "\n".join(["flowchart LR", *kept])
+
+
 def main(readme: str, results: str, graph: str) -> None:
     """Write the scorecard of a results folder, its figures and the rule graph into a README."""
     claims = store.read_json(Path(results) / "scorecard.json")["claims"]
@@ -56,7 +80,7 @@ def main(readme: str, results: str, graph: str) -> None:
     blocks = {
         "scorecard": table(claims),
         "figures": "\n\n".join(f"![{path.stem}]({path.as_posix()})" for path in figures),
-        "rulegraph": f"```mermaid\n{Path(graph).read_text().strip()}\n```",
+        "rulegraph": f"```mermaid\n{tidy(Path(graph).read_text())}\n```",
     }
     text = Path(readme).read_text()
     for name, block in blocks.items():
