@@ -39,8 +39,8 @@ lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (15 minutes, alone on the machine)
-	.venv-bench/bin/python -m benchmarks.library
+bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (25 minutes, alone on the machine)
+	.venv-bench/bin/python -m benchmarks $(if $(PARTS),--parts $(PARTS))
 
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ FACEBOOK_CELLS = 740_000
 FACEBOOK_LINKS = 1_600_000
 BRAINQ = (60, 77_775, 9)
 BRAINQ_QUESTIONS = 218
+# A tenth of the voxels: small enough for coordinate descent with missing cells to be run to its end.
+SMALL_BRAINQ = (60, 7_777, 9)
+# Noise that leaves 4 % of the squared norm explainable, as in the published images.
+NOISE = 5.0
+FOUR_WAY = (8_000, 6_000, 400, 24)
+FOUR_WAY_CELLS = 1_000_000
+# A prime beyond any number of pairs: steps of it scatter neighbours.
+LEAP = 2_147_483_647
 STORED = Path(__file__).parent / "out" / "data"
 
 
@@ -28,29 +37,35 @@ def _crowd(rng: np.random.Generator, users: int, count: int) -> Array:
     return np.searchsorted(activity, rng.random(count) * activity[-1]).astype(np.int64)
 
 
+def _trimmed(rng: np.random.Generator, flat: Array, count: int) -> Array:
+    """Leave out a few numbers at random, so that ``count`` remain in their order."""
+    return np.delete(flat, rng.choice(flat.size, flat.size - count, replace=False))
+
+
 def _distinct_pairs(rng: np.random.Generator, users: int, count: int) -> Array:
-    """Draw exactly ``count`` distinct pairs of users, (2, count), in random order."""
+    """Draw exactly ``count`` distinct pairs of users, (2, count), sorted."""
     flat = np.empty(0, np.int64)
     while flat.size < count:
-        more = _crowd(rng, users, 2 * count) * users + _crowd(rng, users, 2 * count)
-        flat = np.unique(np.concatenate([flat, more]))
-    chosen = rng.permutation(flat)[:count]
-    return np.array([chosen // users, chosen % users])
+        more = int(1.1 * (count - flat.size)) + 1000
+        flat = np.unique(np.concatenate([flat, _crowd(rng, users, more) * users + _crowd(rng, users, more)]))
+    flat = _trimmed(rng, flat, count)
+    return np.array([flat // users, flat % users])
 
 
 def wall(cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, seed: int = 0) -> SparseTensor:
     """Simulated wall posts, poster x wall x day: about 2.7 days a pair, as in the published file."""
     rng = generator(seed, "wall", cells)
     pairs = _distinct_pairs(rng, shape[0], int(cells / 2.7))
+    count = pairs.shape[1]
     flat = np.empty(0, np.int64)
     while flat.size < cells:
-        # Pairs repeat as a heavy-tailed share of all posts; each pair has at least one day.
-        weight = np.cumsum(rng.lognormal(0.0, 1.0, pairs.shape[1]))
-        pair = np.searchsorted(weight, rng.random(cells) * weight[-1])
-        pair = np.concatenate([np.arange(pairs.shape[1]), pair]) if not flat.size else pair
+        more = int(1.1 * (cells - flat.size)) + 1000
+        # Some pairs take far more than their share of all posts; each has at least one day.
+        pair = (count * rng.random(more) ** 1.5).astype(np.int64) * LEAP % count
+        pair = pair if flat.size else np.concatenate([np.arange(count), pair[count:]])
         day = np.floor(shape[2] * np.sqrt(rng.random(pair.size))).astype(np.int64)
         flat = np.unique(np.concatenate([flat, (pairs[0, pair] * shape[1] + pairs[1, pair]) * shape[2] + day]))
-    flat = np.sort(rng.permutation(flat)[:cells])
+    flat = _trimmed(rng, flat, cells)
     coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
     return SparseTensor(coords, 1.0 + rng.integers(0, 3, cells), shape)
 
@@ -58,18 +73,45 @@ def wall(cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, se
 def links(count: int = FACEBOOK_LINKS, users: int = FACEBOOK[0], seed: int = 0) -> sparse.csr_array:
     """Simulated friendships: a sparse 0/1 matrix with exactly ``count`` entries."""
     rows, columns = _distinct_pairs(generator(seed, "links", count), users, count)
-    return sparse.csr_array((np.ones(count), (rows, columns)), shape=(users, users))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=users))])
+    return sparse.csr_array((np.ones(count), columns, ends), shape=(users, users))
 
 
-def brainq(noise: float = 0.5, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0) -> tuple[Array, Array]:
+def brainq(noise: float = NOISE, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0) -> tuple[Array, Array]:
     """Simulated BrainQ: a dense tensor of planted rank with noise of that relative size, and its questions."""
     rng = generator(seed, "brainq")
     nouns, voxels, subjects = (rng.standard_normal((size, rank)) for size in shape)
-    tensor = np.einsum("if,jf,kf->ijk", nouns, voxels, subjects, optimize=True)
+    tensor = np.ascontiguousarray(np.einsum("if,jf,kf->ijk", nouns, voxels, subjects, optimize=True))
     tensor += noise * tensor.std() * rng.standard_normal(shape)
     questions = nouns @ rng.standard_normal((BRAINQ_QUESTIONS, rank)).T
     questions += noise * questions.std() * rng.standard_normal(questions.shape)
     return tensor, questions
+
+
+def missing(share: float, shape: tuple[int, ...] = SMALL_BRAINQ, seed: int = 0) -> Array:
+    """Mark the observed cells: all but a random ``share``."""
+    return generator(seed, "missing", int(1000 * share)).random(shape) >= share
+
+
+def four_way(
+    cells: int = FOUR_WAY_CELLS, shape: tuple[int, ...] = FOUR_WAY, rank: int = 10, seed: int = 0
+) -> SparseTensor:
+    """Simulated events with four modes: each belongs to one of ``rank`` groups that share users, places and times."""
+    rng = generator(seed, "four", cells)
+    flat = np.empty(0, np.int64)
+    while flat.size < cells:
+        group = rng.integers(0, rank, 2 * cells)
+        coords = [_around(rng, group, size, rank) for size in shape]
+        flat = np.unique(np.concatenate([flat, np.ravel_multi_index(coords, shape)]))
+    flat = _trimmed(rng, flat, cells)
+    coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
+    return SparseTensor(coords, 1.0 + rng.integers(0, 3, cells), shape)
+
+
+def _around(rng: np.random.Generator, group: Array, size: int, rank: int) -> Array:
+    """Indices near the centre of each event's group, with heavy tails, on a ring of ``size``."""
+    steps = rng.standard_cauchy(group.size) * size / (8 * rank)
+    return (group * size // rank + np.clip(steps, -1e6, 1e6).astype(np.int64)) % size
 
 
 def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:
@@ -78,28 +120,48 @@ def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:
     return [rng.standard_normal((size, rank)) for size in shape]
 
 
+def load_brainq(shape: tuple[int, ...] = BRAINQ, noise: float = NOISE) -> tuple[Array, Array]:
+    """Return :func:`brainq`, made once and kept in a file."""
+    kept = _kept(f"brainq-{shape[1]}-{noise:g}", lambda: dict(zip("xy", brainq(noise, shape=shape), strict=True)))
+    return kept["x"], kept["y"]
+
+
+def load_four_way() -> SparseTensor:
+    """Return :func:`four_way`, made once and kept in a file."""
+    return SparseTensor(*_cells("four", four_way), FOUR_WAY)
+
+
 def load_wall(cells: int = FACEBOOK_CELLS) -> SparseTensor:
     """Return :func:`wall`, made once and kept in a file, since every contender's process asks for it."""
-    path = STORED / f"wall-{cells}.npz"
-    if not path.exists():
-        tensor = wall(cells)
-        _keep(path, coords=tensor.coords, values=tensor.values)
-    with np.load(path) as stored:
-        return SparseTensor(stored["coords"], stored["values"], FACEBOOK)
+    return SparseTensor(*_cells(f"wall-{cells}", lambda: wall(cells)), FACEBOOK)
 
 
 def load_links(count: int = FACEBOOK_LINKS) -> sparse.csr_array:
     """Return :func:`links`, made once and kept in a file."""
-    path = STORED / f"links-{count}.npz"
+    kept = _kept(f"links-{count}", lambda: _csr(links(count)))
+    return sparse.csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=FACEBOOK[:2])
+
+
+def _csr(matrix: sparse.csr_array) -> dict[str, Array]:
+    return {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+
+
+def _cells(name: str, make: Callable[[], SparseTensor]) -> tuple[Array, Array]:
+    def arrays() -> dict[str, Array]:
+        tensor = make()
+        return {"coords": tensor.coords, "values": tensor.values}
+
+    kept = _kept(name, arrays)
+    return kept["coords"], kept["values"]
+
+
+def _kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+    """Read arrays from a file, or make them and write it whole."""
+    path = STORED / f"{name}.npz"
     if not path.exists():
-        matrix = links(count)
-        _keep(path, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npz")
+        np.savez(part, **make())  # type: ignore[arg-type]
+        part.replace(path)
     with np.load(path) as stored:
-        return sparse.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=FACEBOOK[:2])
-
-
-def _keep(path: Path, **arrays: Array) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part.npz")
-    np.savez(part, **arrays)
-    part.replace(path)
+        return {key: stored[key] for key in stored.files}

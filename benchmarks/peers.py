@@ -1,9 +1,8 @@
-"""What a user would pick instead, brought to the shape of a contender."""
+"""Kernels and sweeps of what a user would pick instead, brought to the shape of a contender."""
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,8 @@ Array = NDArray[Any]
 Run = Callable[[], dict[str, float] | None]
 
 
-def _pyttb(tensor: SparseTensor) -> Any:
+def pyttb_sparse(tensor: SparseTensor) -> Any:
+    """Give pyttb a sparse tensor."""
     import pyttb
 
     subs = np.ascontiguousarray(tensor.coords.T.astype(np.int64))
@@ -28,12 +28,19 @@ def _pyttb(tensor: SparseTensor) -> Any:
     return made
 
 
+def pyttb_dense(tensor: Array) -> Any:
+    """Give pyttb a dense tensor, which it wants in Fortran's order."""
+    import pyttb
+
+    return pyttb.tensor(np.asfortranarray(tensor), copy=False)
+
+
 def genten_sweep(rank: int, method: str = "MttkrpDefault", sweeps: int = 5) -> Run:
     """GenTen's CP-ALS of the tensor alone: seconds a sweep, set-up taken off by a run of one sweep."""
     import pygenten
     import pyttb
 
-    tensor = pygenten.make_gt_sptensor(_pyttb(data.load_wall()))
+    tensor = pygenten.make_gt_sptensor(pyttb_sparse(data.load_wall()))
     start = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(data.FACEBOOK, rank)])
     options = {"rank": rank, "tol": 0.0, "printitn": 0, "mttkrp_method": getattr(pygenten.MTTKRP_Method, method)}
 
@@ -49,7 +56,7 @@ def pyttb_mttkrp(rank: int, mode: int) -> Run:
     """pyttb's MTTKRP of one mode."""
     import pyttb
 
-    tensor = _pyttb(data.load_wall())
+    tensor = pyttb_sparse(data.load_wall())
     start = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(data.FACEBOOK, rank)])
     return lambda: tensor.mttkrp(start, mode) is None or None
 
@@ -88,18 +95,3 @@ def _fibre_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], 
     outer = sparse.csr_array((np.ones(fibres.size), place), shape=(tensor.shape[mode], fibres.size))
     index = fibres % tensor.shape[middle]
     return lambda factors: outer @ ((inner @ factors[leaf]) * factors[middle][index])
-
-
-def tensorly_cmtf(rank: int, sweeps: int, noise: float = 0.5) -> Run:
-    """TensorLy's CMTF, everything included; the cost is that of its last sweep."""
-    from tensorly.decomposition import coupled_matrix_tensor_3d_factorization
-
-    tensor, questions = data.brainq(noise, rank)
-
-    def run() -> dict[str, float]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            errors = coupled_matrix_tensor_3d_factorization(tensor, questions, rank, n_iter_max=sweeps, tol=0.0)[2]
-        return {"cost": float(errors[-1]), "sweeps": float(len(errors))}
-
-    return run

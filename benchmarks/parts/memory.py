@@ -1,0 +1,65 @@
+"""Peak memory of a short fit, each contender in its own process, data included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.curves import Check
+from benchmarks.measure import Contender, Numbers, race
+from benchmarks.outcome import Outcome
+from benchmarks.parts import dense, sparse
+
+OURS, PEERS = "benchmarks.fits:memory", "benchmarks.rivals:memory"
+# Times the input; the sparse goal allows the factors beside it.
+GOALS = {"facebook": 4.0, "brainq": 1.6}
+
+
+def measure() -> Outcome:
+    """One contender after another, so that none is short of memory."""
+    contenders = [*_dense(), *_sparse()]
+    results: dict[str, Numbers] = {}
+    for contender in contenders:
+        results |= race([contender])
+    checks = []
+    for name, result in results.items():
+        data, who = name.split("/")
+        if data in GOALS and who in ("als", "als compressed", "opt", "scoup none", "scoup complete"):
+            room = result["fit_bytes"] - (result["factor_bytes"] if data == "facebook" else 0.0)
+            what = f"{name}: peak memory / input" + (", factors apart" if data == "facebook" else "")
+            checks.append(Check.single(what, room / result["data_bytes"], "<=", GOALS[data]))
+    return Outcome(results, checks)
+
+
+def _dense() -> list[Contender]:
+    same: dict[str, Any] = {"name": "brainq", "rank": dense.RANK}
+    plan = {"sampling": (3, 86, 1), "repetitions": 4, "jobs": 2}
+    return [
+        _ours("als compressed", {**same, "method": "als", "compress": True}),
+        _ours("als", {**same, "method": "als", "compress": False}),
+        _ours("opt", {**same, "method": "opt"}),
+        _ours("scoup none", {**same, "method": "scoup", **plan}),
+        _ours("scoup complete", {**same, "method": "scoup", "finish": "complete", **plan}),
+        _ours("reference", {**same, "method": "reference"}),
+        *(_peer(peer, same) for peer in ("tensorly cmtf", "tensorly parafac", "pyttb", "genten")),
+    ]
+
+
+def _sparse() -> list[Contender]:
+    same: dict[str, Any] = {"name": "facebook", "rank": 25}
+    alone = {"name": "wall", "rank": 25}
+    return [
+        _ours("als", {**same, "method": "als"}),
+        _ours("opt", {**same, "method": "opt"}),
+        _ours("scoup none", {**same, "method": "scoup", **sparse.PLAN}),
+        _ours("scoup complete", {**same, "method": "scoup", "finish": "complete", **sparse.PLAN}),
+        _ours("als", {**alone, "method": "als"}),
+        *(_peer(peer, alone) for peer in ("pyttb", "genten")),
+    ]
+
+
+def _ours(who: str, options: dict[str, Any]) -> Contender:
+    return Contender(f"{options['name']}/{who}", OURS, options, 1, warm=False)
+
+
+def _peer(who: str, options: dict[str, Any]) -> Contender:
+    return Contender(f"{options['name']}/{who}", PEERS, {**options, "peer": who}, 1, warm=False)

@@ -1,0 +1,242 @@
+"""The peers' whole fits as contenders: cost against time from the shared start, and memory.
+
+All of them fit the tensor alone but TensorLy's CMTF, which takes one dense matrix on the first mode. Their factors
+are noted after each sweep, off the clock, and judged by our objective with the best side factor, so that a peer
+which knows nothing of the matrix is not charged for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.fits import problem
+from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
+from benchmarks.ours import Array, Run
+from benchmarks.peers import pyttb_dense, pyttb_sparse
+from scoup import CoupledData
+from scoup.solvers.als import weighted
+from scoup.solvers.linear import pseudoinverse
+from scoup.solvers.start import with_sides
+from scoup.terms import block_losses, grams_of, terms_of
+
+
+class EnoughError(Exception):
+    """A peer has made the sweeps it was asked for, or used up its time; not all of them can be told to stop."""
+
+
+class Notes:
+    """Factors after each sweep with the seconds until then, the time for noting taken off."""
+
+    def __init__(self, sweeps: int, patience: float = float("inf")) -> None:
+        self.sweeps, self.patience = sweeps, patience
+        self.marks: list[tuple[float, list[Array]]] = []
+        self._begin = time.perf_counter()
+
+    def add(self, factors: Sequence[Array]) -> None:
+        """Note the factors; raise :class:`EnoughError` when that was the last sweep."""
+        now = time.perf_counter()
+        self.marks.append((now - self._begin, [np.array(factor) for factor in factors]))
+        if len(self.marks) >= self.sweeps or self.marks[-1][0] > self.patience:
+            raise EnoughError
+        self._begin += time.perf_counter() - now
+
+
+def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
+    """Return the coupled cost of given modes, with the best scale of each component and the best side factors."""
+    terms = terms_of(coupled)
+
+    def cost(modes: Sequence[Array]) -> float:
+        flat = [np.ascontiguousarray(mode, dtype=np.float64) for mode in modes]
+        position = len(flat) - 1
+        grams, rhs = grams_of(flat), terms[0].rhs(flat, position)
+        # pyttb keeps the scale of its components apart; at a least-squares solution it is the best one.
+        if terms[0].masked:
+            rows = terms[0].gram(flat, grams, position)
+            system = np.einsum("if,ig,ifg->fg", flat[position], flat[position], rows)
+        else:
+            system = reduce(np.multiply, grams)
+        flat[position] = flat[position] * (pseudoinverse(system) @ np.einsum("if,if->f", flat[position], rhs))
+        return weighted(terms, block_losses(terms, with_sides(terms, flat, coupled.sizes)))
+
+    return cost
+
+
+Solve = Callable[[Notes], Any]
+
+
+def tensorly_cmtf(name: str, rank: int, own_start: bool = False) -> Solve:
+    """TensorLy's coupled factorization, from the shared start or from its own (an SVD of each unfolding)."""
+    from tensorly.decomposition import _cmtf_als as module
+
+    del name  # it takes BrainQ and nothing else of ours
+    tensor, questions = data.load_brainq()
+    begin: Any = "svd" if own_start else (None, data.start(tensor.shape, rank))
+
+    def solve(notes: Notes) -> None:
+        plain, seen = module.khatri_rao, [0]
+
+        def watched(matrices: Any, skip_matrix: int) -> Any:
+            # A sweep begins with the last mode: what is there by then is the result of the sweep before.
+            if skip_matrix == len(matrices) - 1:
+                seen[0] += 1
+                if seen[0] > 1:
+                    notes.add(matrices)
+            return plain(matrices, skip_matrix=skip_matrix)
+
+        with patch.object(module, "khatri_rao", watched):
+            module.coupled_matrix_tensor_3d_factorization(
+                tensor, questions, rank, init=begin, n_iter_max=notes.sweeps + 1, tol=-1.0
+            )
+
+    return solve
+
+
+def tensorly_parafac(name: str, rank: int) -> Solve:
+    """TensorLy's PARAFAC of a dense tensor alone; missing cells by its mask."""
+    from tensorly.decomposition import parafac
+
+    block = problem(name).blocks[0]
+    tensor: Any = block.values
+    mask = None if block.mask is None else np.asarray(block.mask, dtype=tensor.dtype)
+
+    def solve(notes: Notes) -> None:
+        def note(model: Any, error: Any) -> None:
+            del error
+            weights, modes = model
+            notes.add([modes[0] * weights, *modes[1:]])
+
+        begin = (None, data.start(tensor.shape, rank))
+        parafac(tensor, rank, n_iter_max=notes.sweeps + 1, init=begin, tol=0.0, mask=mask, callback=note)
+
+    return solve
+
+
+class _Watched:
+    """A pyttb tensor that tells when a sweep begins."""
+
+    def __init__(self, tensor: Any, notes: Notes) -> None:
+        self._tensor, self._notes, self._sweeps = tensor, notes, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+    def mttkrp(self, factors: Any, mode: int) -> Any:
+        if mode == 0:
+            self._sweeps += 1
+            if self._sweeps > 1:
+                self._notes.add(factors)
+        return self._tensor.mttkrp(factors, mode)
+
+
+def pyttb_cp(name: str, rank: int) -> Solve:
+    """pyttb's CP-ALS of the tensor alone."""
+    import pyttb
+
+    values = problem(name).blocks[0].values
+    tensor = pyttb_dense(values) if isinstance(values, np.ndarray) else pyttb_sparse(values)
+    begin = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(values.shape, rank)])
+
+    def solve(notes: Notes) -> None:
+        options = {"stoptol": -1.0, "maxiters": notes.sweeps + 1, "init": begin, "printitn": 0}
+        pyttb.cp_als(_Watched(tensor, notes), rank, **options)
+
+    return solve
+
+
+PEERS: dict[str, Callable[..., Solve]] = {
+    "tensorly cmtf": tensorly_cmtf,
+    "tensorly parafac": tensorly_parafac,
+    "pyttb": pyttb_cp,
+}
+
+
+def curve(peer: str, name: str, rank: int, sweeps: int, patience: float = float("inf"), **options: Any) -> Run:
+    """Run a peer for so many sweeps, or until patience runs out; then judge what it came to after each."""
+    solve, cost = PEERS[peer](name, rank, **options), judge(problem(name))
+
+    def run() -> dict[str, Any]:
+        notes = Notes(sweeps, patience)
+        _quietly(solve, notes)
+        points = [(at, cost(modes)) for at, modes in notes.marks]
+        return {"seconds": points[-1][0], "cost": points[-1][1], "sweeps": float(len(points)), "curve": points}
+
+    return run
+
+
+def _quietly(solve: Solve, notes: Notes) -> None:
+    with warnings.catch_warnings(), contextlib.suppress(EnoughError):
+        warnings.simplefilter("ignore")
+        solve(notes)
+
+
+def _genten(name: str, rank: int, method: str = "MttkrpSingle") -> Callable[[int], tuple[Any, Any]]:
+    """GenTen's CP-ALS of the tensor alone: a function of the number of sweeps that returns model and history."""
+    import pygenten
+    import pyttb
+
+    values = problem(name).blocks[0].values
+    dense = isinstance(values, np.ndarray)
+    tensor = pygenten.make_gt_tensor(pyttb_dense(values)) if dense else pygenten.make_gt_sptensor(pyttb_sparse(values))
+    begin = pyttb.ktensor([np.array(factor) for factor in data.start(values.shape, rank)])
+    options: dict[str, Any] = {"rank": rank, "tol": 0.0, "printitn": 0}
+    if not dense:
+        options["mttkrp_method"] = getattr(pygenten.MTTKRP_Method, method)
+
+    def solve(sweeps: int) -> tuple[Any, Any]:
+        start = pygenten.make_gt_ktensor(begin)
+        model, _, history = pygenten.cp_als(tensor, init=start, maxiters=sweeps, **options)
+        return model, history
+
+    return solve
+
+
+def genten_curve(name: str, rank: int, sweeps: int, **options: Any) -> Run:
+    """GenTen's own history of its residual; what it does before its own clock starts counts.
+
+    The cost of the matrix, where there is one, is that of its best side factor at GenTen's last factors.
+    """
+    import pygenten
+
+    solve, cost = _genten(name, rank, **options), judge(problem(name))
+
+    def run() -> dict[str, Any]:
+        begin = time.perf_counter()
+        model, history = solve(sweeps)
+        seconds = time.perf_counter() - begin
+        entries = [history.getEntry(n) for n in range(1, sweeps + 1)]
+        before = seconds - history.lastEntry().cum_time
+        last = cost(pygenten.make_ttb_ktensor(model, copy=True).factor_matrices)
+        rest = last - entries[-1].residual ** 2
+        points = [(before + entry.cum_time, entry.residual**2 + rest) for entry in entries]
+        return {"seconds": seconds, "cost": last, "sweeps": float(sweeps), "curve": points}
+
+    return run
+
+
+def memory(peer: str, name: str, rank: int) -> Run:
+    """Peak memory of two sweeps of a peer above what the process held before it had any data; the data counts."""
+    import pygenten  # noqa: F401 - the code of all peers is in memory before the data is
+    import pyttb  # noqa: F401
+    import tensorly.decomposition  # noqa: F401
+
+    size = float(problem(name).nbytes)
+
+    def run() -> dict[str, float]:
+        before = resident_bytes()
+        solve: Any = _genten(name, rank) if peer == "genten" else PEERS[peer](name, rank)
+        forget_peak()
+        begin = time.perf_counter()
+        solve(2) if peer == "genten" else _quietly(solve, Notes(2))
+        seconds = time.perf_counter() - begin
+        return {"seconds": seconds, "data_bytes": size, "fit_bytes": float(peak_bytes() - before)}
+
+    return run

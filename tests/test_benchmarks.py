@@ -1,0 +1,164 @@
+"""What the benchmark reads off its measurements, and what it writes of them."""
+
+import numpy as np
+import pytest
+
+from benchmarks import data, figures, rivals, table
+from benchmarks import outcome as stored_outcome
+from benchmarks.curves import Check, Spread, exponent, lowest, ratio, reach, steepest
+from benchmarks.measure import summary
+from benchmarks.outcome import Outcome, Stored
+from benchmarks.parts.kernels import roofline
+from benchmarks.parts.missing import sooner
+from scoup.coupled import CoupledData
+
+MACHINE = {
+    "cpu": "a processor",
+    "cores": 2,
+    "threads": 2,
+    "python": "3.11",
+    "versions": {"numpy": "2.4", "pyttb": None},
+}
+
+
+def stored(part="kernels", checks=(), results=None, remarks=()):
+    return Stored(part, Outcome(results or {}, list(checks), list(remarks)), MACHINE, [[0.5, 1, 1], [2.5, 1, 1]])
+
+
+def test_a_cost_is_reached_at_the_end_of_a_sweep_and_never_between_two():
+    curve = [(1.0, 10.0), (3.0, 5.0), (4.0, 5.0), (9.0, 1.0)]
+    assert [reach(curve, target) for target in (11.0, 5.0, 4.9, 0.5)] == [1.0, 3.0, 9.0, np.inf]
+
+
+def test_the_lowest_cost_is_anybodys():
+    results = {"a": {"curves": [[(1, 3.0)], [(1, 2.0)]]}, "b": {"curves": [[(5, 2.5)]]}, "c": {"seconds": 1.0}}
+    assert lowest(results) == 2.0
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_exponents_are_found_and_the_flat_start_of_a_series_does_not_count(power):
+    sizes = [10.0, 1e2, 1e3, 1e4, 1e5]
+    assert exponent(sizes, [3 * size**power for size in sizes]) == pytest.approx(power)
+    late = [max(size, 1e3) ** power for size in sizes]
+    assert steepest(sizes, late) == pytest.approx(power)
+    assert exponent(sizes, late) < power
+
+
+def test_ratios_take_every_pair_of_runs_and_survive_one_that_never_arrived():
+    got = ratio([10.0, 20.0], [1.0, 2.0])
+    assert got == Spread(8.75, 10.0, 12.5)
+    assert ratio([np.inf], [1.0]).middle == np.inf
+    assert Spread.of([1.0, 2.0, 3.0, np.inf]).low == 2.0
+
+
+def test_a_check_is_met_on_the_right_side_of_its_goal():
+    assert Check.single("x", 2.0, "<=", 2.0).met
+    assert Check.single("x", 2.0, ">=", 2.0).met
+    assert not Check.single("x", 2.1, "<=", 2.0).met
+    assert not Check.single("x", 1.9, ">=", 2.0).met
+
+
+def test_als_is_sooner_where_it_has_cds_final_cost():
+    fits = {
+        "cd": {"cost": 5.0, "curves": [[(10.0, 9.0), (40.0, 5.0)]]},
+        "als": {"cost": 4.0, "curves": [[(2.0, 9.0), (8.0, 5.0), (9.0, 4.0)]]},
+    }
+    assert sooner(fits).middle == 5.0
+
+
+def test_a_summary_keeps_every_run_and_every_curve():
+    runs = [{"seconds": s, "cost": c, "curve": [(s, c)]} for s, c in ((3.0, 1.0), (1.0, 2.0), (2.0, 9.0))]
+    got = summary(runs)
+    assert got["seconds"] == 2.0
+    assert got["quartiles"] == [1.5, 2.5]
+    assert got["runs"] == [3.0, 1.0, 2.0]
+    assert got["cost"] == 2.0
+    assert got["curves"] == [[(3.0, 1.0)], [(1.0, 2.0)], [(2.0, 9.0)]]
+
+
+def test_the_limit_of_a_kernel_is_the_worse_of_memory_and_arithmetic():
+    def one(seconds, moved, flops):
+        return {"seconds": seconds, "moved_bytes": moved, "flops": flops}
+
+    results = {
+        "stream": one(1.0, 10e9, 1e9),
+        "gather": one(1.0, 5e9, 1e9),
+        "gemm": one(1.0, 1e9, 100e9),
+        "dense spread": one(1.0, 5e9, 1e9),
+        "dense long gram": one(1.0, 1e9, 80e9),
+        "sparse mttkrp 0": one(1.0, 4e9, 1e9),
+    }
+    shares = [remark.rsplit(": ", 1)[1] for remark in roofline(results)[1:]]
+    assert shares == ["50% of the memory limit", "80% of the arithmetic limit", "80% of the memory limit"]
+
+
+def test_the_table_stands_between_the_markers_and_is_replaced_as_a_whole(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
+    checks = [Check("ours / theirs", Spread(0.1, 0.2, 0.3), "<=", 0.6), Check.single("slow", np.inf, "<=", 1.0)]
+    for _ in range(2):
+        table.fill(readme, [stored(checks=checks, remarks=["limits: none"])])
+    text = readme.read_text()
+    assert text.startswith("before\n<!-- bench -->\n")
+    assert text.endswith("<!-- /bench -->\nafter\n")
+    assert "old" not in text
+    assert text.count("| ours / theirs | 0.2 [0.1, 0.3] | <= 0.6 | yes |") == 1
+    assert "| slow | never | <= 1 | **no** |" in text
+    assert "load between parts at most 2.5" in text
+    assert "- limits: none" in text
+    assert "pyttb" not in text
+
+
+def test_without_measurements_the_readme_stays_as_it_is(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("no markers")
+    table.fill(readme, [])
+    assert readme.read_text() == "no markers"
+
+
+def test_an_outcome_comes_back_from_its_file_and_names_no_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_outcome, "OUT", tmp_path)
+    assert stored_outcome.read("dense") is None
+    checks = [Check("never", Spread(1.0, np.inf, np.inf), ">=", 2.0)]
+    path = stored_outcome.write("dense", Outcome({"als": {"seconds": 1.0}}, checks), [0.0, 0.0, 0.0])
+    back = stored_outcome.read("dense")
+    assert back.outcome.checks == checks
+    assert back.outcome.results == {"als": {"seconds": 1.0}}
+    assert str(tmp_path) not in path.read_text()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_figures_are_drawn_from_what_there_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", tmp_path)
+    runs = {"runs": [1.0, 2.0], "seconds": 1.5, "curves": [[(0.1, 2.0), (1.0, 1.0)], [(0.2, 2.0), (2.0, 1.0)]]}
+    grown = {"seconds": 1.0, "one_thread": 2.0, "fit_bytes": 3e6, "data_bytes": 1e6}
+    parts = [
+        stored("dense", results={"als compressed": runs, "scoup complete (1, 86, 1)": runs, "genten cp_als": runs}),
+        stored("growth", results={"cells/10": grown, "cells/100": grown, "rank/2": grown, "rank/4": grown}),
+    ]
+    drawn = figures.draw(parts)
+    assert sorted(path.name for path in drawn) == ["dense.png", "dense.svg", "growth.png", "growth.svg"]
+    assert "simulated data" in (tmp_path / "dense.svg").read_text()
+
+
+def test_simulated_sparse_data_has_exactly_the_cells_asked_for():
+    wall = data.wall(2_000, (300, 300, 50))
+    assert wall.nnz == 2_000
+    assert wall.shape == (300, 300, 50)
+    links = data.links(1_000, 200)
+    assert links.nnz == 1_000
+    assert links.shape == (200, 200)
+    assert np.array_equal(links.toarray(), links.toarray().astype(bool))
+    four = data.four_way(3_000, (80, 60, 40, 24))
+    assert four.nnz == 3_000
+    assert four.ndim == 4
+
+
+def test_a_peer_is_judged_with_the_best_scale_and_the_best_side_factor():
+    tensor, questions = data.brainq(noise=0.0, rank=2, shape=(6, 7, 5))
+    rng = np.random.default_rng(0)
+    modes = [rng.standard_normal((size, 2)) for size in tensor.shape]
+    exact = np.einsum("if,jf,kf->ijk", *modes)
+    coupled = CoupledData(exact, {0: modes[0] @ rng.standard_normal((questions.shape[1], 2)).T})
+    stretched = [modes[0], modes[1] * [3.0, 0.5], modes[2]]
+    assert rivals.judge(coupled)(stretched) < 1e-9 * coupled.blocks[0].norm2
