@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.records import Factors, nest
+from scoup.records import Factors, flatten, nest
 
 Array = NDArray[Any]
 
@@ -77,6 +77,35 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
 def _signs(factor: Array) -> Array:
     extreme = factor[np.abs(factor).argmax(axis=0), np.arange(factor.shape[1])]
     return np.where(extreme < 0, -1.0, 1.0)
+
+
+def upright(factors: Factors) -> Factors:
+    """Choose signs for display: each column points to where its weight lies, weights are positive.
+
+    The sign of a column is free as long as the product over modes stays. Each gets the sign of ``sum a^3``, so that
+    its strongest entries are positive; where that changes the product, the mode whose column is most balanced
+    between its two ends gives way. Side factors follow the mode they are coupled to.
+
+    >>> one = np.array([[1.0], [-2.0]])
+    >>> factors = upright(Factors(np.array([-3.0]), (one, -one, one), {1: one}))
+    >>> factors.weights.tolist(), [mode.ravel().tolist() for mode in factors.modes], factors.sides[1].ravel().tolist()
+    ([3.0], [[1.0, -2.0], [-1.0, 2.0], [-1.0, 2.0]], [1.0, -2.0])
+    """
+    skew = np.array([_skew(mode) for mode in factors.modes])
+    signs = np.where(skew < 0, -1.0, 1.0)
+    wrong = np.prod(signs, axis=0) * np.where(factors.weights < 0, -1.0, 1.0) < 0
+    weakest = np.abs(skew).argmin(axis=0)
+    signs[weakest[wrong], np.flatnonzero(wrong)] *= -1.0
+    owners = [mode for mode in sorted(factors.sides) for _ in flatten({mode: factors.sides[mode]})]
+    turned = [factor * sign for factor, sign in zip(factors.flat, [*signs, *(signs[m] for m in owners)], strict=True)]
+    return factors.replace_flat(turned, np.abs(factors.weights))
+
+
+def _skew(factor: Array) -> Array:
+    """``sum a^3 / sum |a|^3`` of each column, from -1 (all below zero) to 1."""
+    cubes = factor.astype(np.float64) ** 3
+    size = np.abs(cubes).sum(axis=0)
+    return np.divide(cubes.sum(axis=0), size, out=np.zeros_like(size), where=size > 0)
 
 
 def unwrap(factors: Factors, spread: bool = True) -> list[Array]:

@@ -49,10 +49,11 @@ FIGURES = {
     "clusters": "clusters",
     "anomaly": "anomaly",
     "anomaly_plans": "anomaly",
+    "rank": "rank",
 }
 
 # Experiments that leave something to look at beside their metrics: a page each, and material for their figures.
-PAGES = ["clusters", "anomaly"]
+PAGES = ["clusters", "anomaly", "rank"]
 
 # Settings of leave_two_out that its folds depend on.
 FOLD_SETTINGS = [
@@ -282,6 +283,7 @@ def metrics_files(experiment):
             "leave_two_out": "results/experiments/leave_two_out/{dataset}/seed{seed}.json",
             "clusters": "results/experiments/clusters/{dataset}/seed{seed}.json",
             "anomaly": "results/experiments/anomaly/{dataset}/seed{seed}.json",
+            "rank": "results/experiments/rank/{dataset}/seed{seed}.json",
         }[experiment],
         dataset=asked(experiment, "datasets"),
         plan=asked(experiment, "plans"),

@@ -189,3 +189,31 @@ rule anomaly:
         code=digest("anomaly"),
     script:
         "../scripts/anomaly.py"
+
+
+rule rank:
+    """Look at every rank, recommend one or none, and name what its components are made of."""
+    input:
+        data="results/preprocess/{dataset}.npz",
+    output:
+        metrics="results/experiments/rank/{dataset}/seed{seed}.json",
+        material="results/experiments/rank/{dataset}/seed{seed}.npz",
+    log:
+        "results/logs/rank/{dataset}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/rank/{dataset}/seed{seed}.tsv"
+    conda:
+        "../../envs/scoup.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory,
+        runtime=minutes,
+    params:
+        settings=settings_of("rank", ["ranks", "hidden", "folds", "starts", "halves"]),
+        top=asked("rank", "top", 5),
+        plan=asked("rank", "plan", ""),
+        weights=plan_of("rank").get("weights", "paper"),
+        specs=specs_of("rank"),
+        code=digest("rank"),
+    script:
+        "../scripts/rank.py"

@@ -1,4 +1,4 @@
-"""Pages. Need: what clusters and anomaly found. Give: results/pages/{experiment}/{dataset}/seed{seed}, to open in a browser."""
+"""Pages. Need: what clusters, anomaly and rank found. Give: results/pages/{experiment}/{dataset}/seed{seed}, to open in a browser."""
 
 
 rule pages:

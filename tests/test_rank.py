@@ -1,0 +1,196 @@
+"""The rank that was planted is found, noise is called noise, and every number of the scan is what it says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.ranks import planted
+from scoup import CoupledData, Factors, plot
+from scoup.experiments import rank
+from scoup.experiments.recommend import recommend
+from scoup.experiments.scan import Look, ScanSpec, agreement, scan, split
+from scoup.factors import matrix_of, tensor_of, upright
+from scoup.plot import pages
+from scoup.records import Fit, FitReport, Labels
+from scoup.results import Context, pick
+from scoup.store import Dataset
+
+CONTEXT = Context("rank", "planted", "whole", "full", 0, "simulated")
+SPEC = ScanSpec(ranks=range(1, 6), folds=3, starts=2, halves=2)
+
+
+def look(number, errors, weakest=1.0, seeds=1.0, core=100.0, triple=0.0):
+    """One rank of a made-up scan."""
+    factors = Factors(np.ones(number), tuple(np.eye(6)[:, :number] for _ in range(3)))
+    fit = Fit(factors, FitReport((1.0,), {"tensor": 1.0}, {"tensor": 0.5}, "converged", "als"))
+    again = np.full((2, number), seeds)
+    halves = np.ones((3, number))
+    halves[:, 0] = weakest
+    return Look(number, fit, np.asarray(errors, dtype=float), again, halves, core, triple)
+
+
+def curve(*middles, spread=0.01):
+    """Errors of five folds about each middle; folds differ by the same amounts at every rank."""
+    return [np.array(middle) + spread * np.arange(-2, 3) for middle in middles]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_planted_rank_is_recommended(seed):
+    data, truth = planted(seed, ranks=(2, 4), sizes=(14, 24))
+    advice = recommend(scan(data, SPEC, seed=0))
+    assert advice.rank == truth, advice
+    assert len(advice.reasons) == 2
+
+
+def test_pure_noise_is_not_sure():
+    data, _ = planted(0, "noise", sizes=(14, 24))
+    advice = recommend(scan(data, SPEC, seed=0))
+    assert advice.rank is None
+    assert "better than zero" in advice.reasons[0]
+
+
+def test_hidden_cells_touch_no_fit_that_predicts_them():
+    """With the hidden cells replaced by anything, a fold's model is the same: only its error changes."""
+    data, _ = planted(1, sizes=(10, 14))
+    plain, spoilt = ScanSpec(ranks=(2,), folds=2, starts=1, halves=1), []
+    from scoup.experiments.scan import fold_seed
+    from scoup.fit import fit
+    from scoup.holdout import hold_out
+
+    for change in (0.0, 1000.0):
+        fold = hold_out(data, plain.hidden, fold_seed(0, 0))
+        values = np.asarray(data.tensor).copy()
+        values[tuple(fold.coords)] += change
+        again = hold_out(CoupledData(values, data.matrices), plain.hidden, fold_seed(0, 0))
+        assert np.array_equal(again.coords, fold.coords)
+        spoilt.append(fit(again.data, plain.fit, fold_seed(0, 0)).factors.flat)
+    for one, other in zip(*spoilt, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_the_smallest_of_ranks_that_predict_alike_is_not_preferred_to_a_larger_stable_one():
+    errors = curve(0.5, 0.201, 0.2, 0.2)
+    looks = [
+        look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.9, 0.1), strict=True))
+    ]
+    assert recommend(looks).rank == 3
+
+
+def test_a_curve_that_still_falls_is_not_sure():
+    advice = recommend([look(n + 1, error) for n, error in enumerate(curve(0.8, 0.6, 0.4))])
+    assert advice.rank is None
+    assert "try larger" in advice.reasons[0]
+    assert advice.shown == 2
+
+
+def test_components_that_do_not_come_back_are_not_sure_and_the_stable_rank_is_named():
+    errors = curve(0.8, 0.4, 0.4)
+    looks = [look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 0.1, 0.1), strict=True))]
+    advice = recommend(looks)
+    assert (advice.rank, advice.shown) == (None, 1)
+    assert "is 1; it predicts worse" in advice.reasons[-1]
+
+
+def test_one_fold_in_a_local_minimum_does_not_decide():
+    errors = curve(0.8, 0.2, 0.201)
+    errors[1] = errors[1].copy()
+    errors[1][0] = 0.5
+    looks = [look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.1), strict=True))]
+    assert recommend(looks).rank == 2
+
+
+def test_what_speaks_against_the_chosen_rank_is_said():
+    looks = [look(1, error) for error in curve(0.8)] + [
+        look(2, error, triple=-0.99, core=5.0, seeds=0.2) for error in curve(0.3)
+    ]
+    advice = recommend([*looks, look(3, curve(0.3)[0], weakest=0.0)])
+    assert advice.rank == 2
+    assert [text.split()[0] for text in advice.warnings] == ["Degenerate", "Core", "Different"]
+
+
+def test_halves_share_no_row_of_the_mode_that_is_split():
+    data = CoupledData(np.arange(4 * 9 * 3.0).reshape(4, 9, 3) + 1, {1: np.arange(9.0)[:, None] + 1})
+    mode, one, two = split(data, seed=3, number=1)
+    assert mode == 1
+    rows = np.concatenate([part.matrices[1][:, 0] for part in (one, two)])
+    assert sorted(rows) == list(np.arange(9.0) + 1)
+    assert np.array_equal(one.tensor[:, 0, :], data.tensor[:, int(one.matrices[1][0, 0]) - 1, :])
+
+
+def test_agreement_is_the_factor_match_score_in_parts():
+    from scoup.factors import factor_match_score
+
+    rng = np.random.default_rng(0)
+    one, other = ([rng.standard_normal((7, 3)) for _ in range(3)] for _ in range(2))
+    assert agreement(one, other).mean() == pytest.approx(factor_match_score(one, other))
+    assert np.all(np.diff(agreement(one, other)) >= 0)
+
+
+def test_upright_keeps_the_model_and_points_up():
+    rng = np.random.default_rng(0)
+    modes = tuple(rng.standard_normal((n, 3)) for n in (5, 6, 7))
+    factors = Factors(np.array([2.0, -1.0, 0.5]), modes, {1: rng.standard_normal((4, 3))})
+    turned = upright(factors)
+    np.testing.assert_allclose(tensor_of(turned), tensor_of(factors))
+    np.testing.assert_allclose(matrix_of(turned, 1), matrix_of(factors, 1))
+    assert (turned.weights > 0).all()
+    down = [(mode**3).sum(axis=0) < 0 for mode in turned.modes]
+    assert np.sum(down, axis=0).max() <= 1  # at most one mode gives way
+    for one, other in zip(upright(turned).flat, turned.flat, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_the_strongest_labels_are_named_with_their_signs():
+    column = np.array([[0.1], [0.9], [-0.2]])
+    labels = [Labels(name, np.array(["a", "b", "c"])) for name in ("x", "y", "z")]
+    rows = rank.strongest(Factors(np.ones(1), (column, column, column)), labels, top=2)
+    assert [(row["mode"], row["label"], row["loading"]) for row in rows[:2]] == [("x", "b", 0.9), ("x", "c", -0.2)]
+    assert len(rows) == 6
+
+
+@pytest.fixture(scope="module")
+def scanned():
+    data, _ = planted(2, ranks=(2, 3), sizes=(10, 14))
+    return data, scan(data, ScanSpec(ranks=(1, 2, 3), folds=2, starts=2, halves=1), seed=0)
+
+
+def test_every_measure_is_there_for_every_rank(scanned):
+    found = rank.measure(scanned[1], CONTEXT)
+    for name, count in [
+        ("held_out_error", 2),
+        ("match_seeds", 1),
+        ("match_halves", 1),
+        ("block_fit", 2),
+        ("core_consistency", 1),
+    ]:
+        assert len(pick(found, name, rank=2)) == count, name
+    assert len(pick(found, "recommended_rank")) == 1
+    fits = [pick(found, "block_fit", rank=r, block="tensor")[0].value for r in (1, 2, 3)]
+    assert fits == sorted(fits)
+
+
+def test_missing_cells_leave_core_consistency_out(scanned):
+    values = np.asarray(scanned[0].tensor).copy()
+    values[0, 0, 0] = np.nan
+    looks = scan(CoupledData(values), ScanSpec(ranks=(1, 2), folds=2, starts=1, halves=1), seed=0)
+    found = rank.measure(looks, CONTEXT)
+    assert not pick(found, "core_consistency")
+    assert pick(found, "held_out_error")
+    facts = rank.material(looks, Dataset(CoupledData(values)), 2, CONTEXT)
+    assert plot.draw("rank", found, [facts]).axes
+
+
+def test_page_and_figure_say_what_is_recommended_and_why(scanned):
+    data, looks = scanned
+    facts, arrays = rank.material(looks, Dataset(data), 3, CONTEXT)
+    made = pages.files("rank", json.loads(json.dumps(facts)), arrays)
+    assert facts["words"] in made["index.html"].decode()
+    assert "simulated data" in made["index.html"].decode()
+    rows = json.loads(made["table.json"])
+    assert len(rows) == 3 * 4 * facts["shown"]
+    assert len(made["table.csv"].decode().splitlines()) == 1 + len(rows)
+    drawn = plot.draw("rank", rank.measure(looks, CONTEXT), [(facts, arrays)])
+    texts = [text.get_text() for text in drawn.findobj(lambda artist: hasattr(artist, "get_text"))]
+    assert any(facts["words"] in text and facts["reasons"][0][:40] in text for text in texts)
+    assert any("simulated data: planted" in text for text in texts)
