@@ -90,7 +90,7 @@ def test_paper_merge_is_algorithm_3_as_printed():
     data, truth = planted((30, 40, 9), 3, 0, side=20, signed=False)
     fits, samples = pieces(data, 3, 0)
     paper = merge_paper(fits, samples, data)
-    joint = merge_joint(Repetitions.of(fits, samples), range(len(fits)), data)
+    joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data)
     assert paper.consistent
     for merged in (paper, joint):
         assert covered_score(wrap(merged.flat, data, merged.coverage), truth) > 0.99
@@ -213,7 +213,7 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
 def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
-    joint = merge_joint(Repetitions.of(fits, samples), range(len(fits)), data)
+    joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data)
     part = Part.of(data, joint.coverage)
     flat = rescale(part.terms, part.rows(joint.flat), 3)
     before = cost(data, wrap(part.whole(flat), data))

@@ -73,7 +73,7 @@ def _merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, sp
 
 def _joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Pieces:
     """Merge the repetitions that lower the cost; before a sweep over all rows, which levels them, all that match."""
-    repetitions = Repetitions.of(fits, samples)
+    repetitions = Repetitions(fits, samples)
     if spec.finish == "complete" or len(fits) == 1:
         return merge_joint(repetitions, range(len(fits)), data)
     judge = _refitted_cost if spec.finish == "refit" else _scaled_cost

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,27 +22,68 @@ Judge = Callable[[tuple[int, ...]], float]
 REJECT_BELOW = 0.5
 # Two components this far apart on the common rows are unrelated: there is nothing to stitch.
 UNMATCHED_BELOW = 1e-3
+# Only the first so many may become the reference: to compare every two of a thousand takes longer than to fit them.
+REFEREES = 16
 
 
 @dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums of the matched columns of some repetitions, and of the weights, factor by factor."""
+
+    reference: int
+    kept: tuple[int, ...]
+    totals: list[Array]
+    counts: list[Array]
+
+
 class Repetitions:
     """Repetitions whose columns have common parts of unit norm, and how well each matches each other."""
 
-    parts: list[list[Array]]
-    commons: list[list[Array]]
-    samples: Sequence[Sample]
-    shares: list[float]
-    scores: Array
+    def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample]) -> None:
+        self.samples = samples
+        self.parts = [_unit_common(fit.factors, sample) for fit, sample in zip(fits, samples, strict=True)]
+        self.commons = [common_rows(part, sample) for part, sample in zip(self.parts, samples, strict=True)]
+        self.shares = [fit.report.block_fits["tensor"] for fit in fits]
+        self.scores = self._scores()
+        self._aligned: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
+        self._seen: deque[Sums] = deque(maxlen=2)
 
-    @classmethod
-    def of(cls, fits: Sequence[Fit], samples: Sequence[Sample]) -> Repetitions:
-        """Scale the factors of each fit, and compare the common parts of every two."""
-        parts = [_unit_common(fit.factors, sample) for fit, sample in zip(fits, samples, strict=True)]
-        commons = [common_rows(part, sample) for part, sample in zip(parts, samples, strict=True)]
-        scores = np.eye(len(fits))
-        for one, other in combinations(range(len(fits)), 2):
-            scores[one, other] = scores[other, one] = factor_match_score(commons[one], commons[other])
-        return cls(parts, commons, samples, [fit.report.block_fits["tensor"] for fit in fits], scores)
+    def _scores(self) -> Array:
+        """Match of every repetition (columns) with each that may become the reference (rows)."""
+        scores = np.ones((min(len(self.parts), REFEREES), len(self.parts)))
+        for one in range(len(scores)):
+            for other in range(one + 1, len(self.parts)):
+                scores[one, other] = factor_match_score(self.commons[one], self.commons[other])
+                if other < len(scores):
+                    scores[other, one] = scores[one, other]
+        return scores
+
+    def sums(self, reference: int, kept: tuple[int, ...], sizes: Sequence[int]) -> Sums:
+        """Sum up repetitions matched with the reference, going on from a part of them where it was summed before."""
+        known = [seen for seen in self._seen if seen.reference == reference and kept[: len(seen.kept)] == seen.kept]
+        start = max(known, key=lambda seen: len(seen.kept), default=None)
+        zeros = [np.zeros((size, self.parts[0][0].shape[1])) for size in sizes]
+        totals = [total.copy() for total in (start.totals if start else zeros)]
+        counts = [count.copy() for count in (start.counts if start else zeros)]
+        for number in kept[len(start.kept) if start else 0 :]:
+            order, weight, signs = self._alignment(reference, number)
+            for position, (part, index) in enumerate(
+                zip(self.parts[number], self.samples[number].indices, strict=True)
+            ):
+                totals[position][index] += weight * signs[position] * part[:, order]
+                counts[position][index] += weight
+        self._seen.append(Sums(reference, kept, totals, counts))
+        return self._seen[-1]
+
+    def _alignment(self, reference: int, number: int) -> tuple[Array, Array, list[Array]]:
+        """How the columns of a repetition go with the reference's: their order, their weights, signs of each factor."""
+        if (reference, number) not in self._aligned:
+            theirs, mine = self.commons[reference], self.commons[number]
+            order, similarity = match(congruence(theirs, mine))
+            weight = np.ones_like(similarity) if number == reference else _certainty(similarity)
+            signs = [_signs(one, other[:, order]) for one, other in zip(theirs, mine, strict=True)]
+            self._aligned[reference, number] = order, weight, signs
+        return self._aligned[reference, number]
 
 
 def admit(count: int, judge: Judge) -> tuple[int, ...]:
@@ -72,23 +113,16 @@ def merge_joint(repetitions: Repetitions, chosen: Sequence[int], data: CoupledDa
     over factors of abs(cosine) of their common parts; the assignment is Hungarian. The repetition that
     agrees best with all others is the reference; one that does not match it is left out.
     """
-    parts, commons, samples = repetitions.parts, repetitions.commons, repetitions.samples
     reference = _reference(repetitions, chosen)
     scores = repetitions.scores[reference]
     kept = _matching(scores, chosen, reference)
-    totals = [np.zeros((size, parts[0][0].shape[1])) for size in data.sizes]
-    counts = [np.zeros(totals_of.shape) for totals_of in totals]
-    for number in kept:
-        order, similarity = match(congruence(commons[reference], commons[number]))
-        weight = np.ones_like(similarity) if number == reference else _certainty(similarity)
-        for position, (part, index) in enumerate(zip(parts[number], samples[number].indices, strict=True)):
-            sign = _signs(commons[reference][position], commons[number][position][:, order])
-            totals[position][index] += weight * sign * part[:, order]
-            counts[position][index] += weight
-    means = [np.divide(t, c, out=np.zeros_like(t), where=c > 0) for t, c in zip(totals, counts, strict=True)]
-    flat = [mean.astype(data.dtype) for mean in means]
-    coverage = tuple(np.any(count > 0, axis=1) for count in counts)
-    rejected = tuple(number for number in range(len(parts)) if number not in kept)
+    sums = repetitions.sums(reference, kept, data.sizes)
+    flat = [
+        np.divide(total, count, out=np.zeros_like(total), where=count > 0).astype(data.dtype, copy=False)
+        for total, count in zip(sums.totals, sums.counts, strict=True)
+    ]
+    coverage = tuple(np.any(count > 0, axis=1) for count in sums.counts)
+    rejected = tuple(number for number in range(len(repetitions.parts)) if number not in set(kept))
     return Pieces(flat, coverage, tuple(scores.tolist()), rejected, reference, True)
 
 
@@ -107,16 +141,17 @@ def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
 
 def _reference(repetitions: Repetitions, chosen: Sequence[int]) -> int:
     """The repetition that agrees best with the others; the better tensor fit decides between equals."""
-    agreement = repetitions.scores[np.ix_(chosen, chosen)].mean(axis=1)
-    best = [number for number, mean in zip(chosen, agreement, strict=True) if mean >= agreement.max() - 1e-9]
+    able = [number for number in chosen if number < len(repetitions.scores)]
+    agreement = repetitions.scores[np.ix_(able, able)].mean(axis=1)
+    best = [number for number, mean in zip(able, agreement, strict=True) if mean >= agreement.max() - 1e-9]
     return max(best, key=lambda number: repetitions.shares[number])
 
 
-def _matching(scores: Array, chosen: Sequence[int], reference: int) -> list[int]:
+def _matching(scores: Array, chosen: Sequence[int], reference: int) -> tuple[int, ...]:
     """Those whose match with the reference is not far below what is typical."""
     others = [scores[number] for number in chosen if number != reference]
     bar = REJECT_BELOW * float(np.median(others)) if len(others) > 1 else 0.0
-    return [number for number in chosen if number == reference or scores[number] >= bar]
+    return tuple(number for number in chosen if number == reference or scores[number] >= bar)
 
 
 def _signs(one: Array, other: Array) -> Array:
