@@ -2,7 +2,9 @@
 
     [A (.) B; M]^+ = (A'A * B'B + M'M)^+ [(A (.) B)', M']
 
-Missing cells are left out exactly: each row then has its own F x F system.
+Missing cells are left out exactly: each row then has its own F x F system. They also slow the
+sweeps down, so that with them each sweep sets out from a point further along the last step; one that raises the
+cost is not taken. Where nothing is missing the iterates are those of Algorithm 1.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ from scoup.terms import Term, grams_of
 
 Array = NDArray[Any]
 Update = Callable[[Array, Array, Array], Array]
+
+# Sweeps before the first long stride; its length in steps, how it grows when taken and shrinks when not.
+SETTLE = 3
+STRIDE, LONGEST, GROW, SHRINK = 0.5, 2.0, 1.3, 0.3
 
 
 def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
@@ -96,22 +102,33 @@ def solve(
 ) -> tuple[list[Array], list[float], str]:
     """Sweep until the cost changes by less than ``tol`` of itself; return factors, costs and why it stopped.
 
+    ``max_iter`` counts the sweeps that were not taken as well; the costs are of those that were, and never rise.
+
     >>> from scoup.coupled import CoupledData
     >>> from scoup.terms import terms_of
     >>> solve(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)], 10, 1e-6)[2]
     'exact'
     """
-    grams, costs = grams_of(flat), []
+    flat, grams, stop = list(flat), grams_of(flat), "max_iter"
+    costs: list[float] = []
     floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
-    flat, stop = list(flat), "max_iter"
+    hurried = update is least_squares and any(term.masked for term in terms)
+    last, stride, plain = flat, STRIDE, SETTLE
     for _ in range(max_iter):
-        flat, grams, losses = sweep(terms, flat, grams, update=update)
-        costs.append(weighted(terms, losses))
-        on_step(costs[-1])
-        if costs[-1] <= floor:
+        ahead = flat if plain or not hurried else [f + stride * (f - old) for f, old in zip(flat, last, strict=True)]
+        moved, its_grams, losses = sweep(terms, ahead, grams if ahead is flat else grams_of(ahead), update=update)
+        cost = weighted(terms, losses)
+        if ahead is not flat and cost > costs[-1]:
+            plain, stride = 1, SHRINK * stride
+            continue
+        plain, stride = max(plain - 1, 0), stride if ahead is flat else min(GROW * stride, LONGEST)
+        last, flat, grams = flat, moved, its_grams
+        costs.append(cost)
+        on_step(cost)
+        if cost <= floor:
             stop = "exact"
             break
-        if len(costs) > 1 and abs(costs[-2] - costs[-1]) <= tol * costs[-2]:
+        if len(costs) > 1 and abs(costs[-2] - cost) <= tol * costs[-2]:
             stop = "converged"
             break
     return flat, costs, stop
