@@ -109,13 +109,18 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
     mask = None if block.mask is None else np.asarray(block.mask, dtype=tensor.dtype)
 
     def solve(notes: Notes) -> None:
+        seen = [0]
+
         def note(model: Any, error: Any) -> None:
             del error
             weights, modes = model
-            notes.add([modes[0] * weights, *modes[1:]])
+            seen[0] += 1
+            if seen[0] > 1:  # the first is the start
+                notes.add([modes[0] * weights, *modes[1:]])
 
         begin = (None, data.start(tensor.shape, rank))
-        parafac(tensor, rank, n_iter_max=notes.sweeps + 1, init=begin, tol=0.0, mask=mask, callback=note)
+        # Its callback fails where the tolerance is zero.
+        parafac(tensor, rank, n_iter_max=notes.sweeps + 1, init=begin, tol=1e-300, mask=mask, callback=note)
 
     return solve
 
