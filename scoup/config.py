@@ -14,6 +14,8 @@ import jsonschema
 
 from scoup.datasets import SUBJECTS
 from scoup.errors import ScoupError
+from scoup.experiments.suited import traits, why_not
+from scoup.preprocess.files import FilesOptions
 from scoup.raw.brainq import NOUNS
 from scoup.simulate import brainq, facebook, random
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
@@ -34,11 +36,48 @@ def check(config: Config, schema: str | Path) -> None:
         _check_names(config, f"experiments.{name}", experiment)
     for name, plan in config["plans"].items():
         _check_plan(f"plans.{name}", plan)
+    for name in used(config):
+        _check_files(name, config["datasets"][name])
 
 
 def experiments(config: Config) -> dict[str, Config]:
     """Return the experiments that are asked for; one that is set to null is left out."""
     return {name: settings for name, settings in config["experiments"].items() if settings is not None}
+
+
+def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
+    """Return the experiments with the data sets for which they make sense, and a sentence for each other one."""
+    kept: dict[str, Config] = {}
+    left_out: list[str] = []
+    known = {name: traits(config["datasets"][name]) for name in used(config)}
+    for name, settings in experiments(config).items():
+        reasons = {dataset: why_not(name, known[dataset]) for dataset in settings["datasets"]}
+        left_out += [f"{name} is skipped for {dataset}: {why}." for dataset, why in reasons.items() if why]
+        suited = [dataset for dataset, why in reasons.items() if not why]
+        if suited:
+            kept[name] = {**settings, "datasets": suited}
+    return kept, left_out
+
+
+def used(config: Config) -> list[str]:
+    """Return the data sets that some experiment uses."""
+    return sorted({name for settings in experiments(config).values() for name in settings["datasets"]})
+
+
+def own_files(dataset: Config) -> list[str]:
+    """Return the user's own files that a data set is made of; none where it is not made of such."""
+    return FilesOptions.of(dataset["options"]).paths if dataset["kind"] == "files" else []
+
+
+def _check_files(name: str, dataset: Config) -> None:
+    try:
+        for path in own_files(dataset):
+            if not Path(path).is_file():
+                hint = f"relative paths start at {Path.cwd()}"
+                raise ScoupError.expected(path, "a file", "no such file", hint)
+        traits(dataset)
+    except ScoupError as error:
+        raise ScoupError(f"datasets.{name}: {error}") from None
 
 
 def sample_spec(plan: Config) -> dict[str, Any]:

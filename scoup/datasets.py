@@ -137,6 +137,8 @@ DATASETS = {
             _WALL_CITATION,
             simulated=False,
         ),
+        # Files of a user's own, of any name: which ones they are is said in the options of the data set.
+        DataSource("files", "files", (), "your own files", "your own", "none given", simulated=False),
     )
 }
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -50,6 +50,8 @@ def obtain(
     size: str = "full",
     seed: int = 0,
     local: str | os.PathLike[str] | None = None,
+    *,
+    files: Sequence[str] = (),
 ) -> Provenance:
     """Put the raw files of data set ``name`` into ``folder``, with ``provenance.json`` beside them as the last.
 
@@ -57,7 +59,7 @@ def obtain(
     SCOUP_DATA (``local:FOLDER`` names it at once); ``download`` fetches (through the cache in SCOUP_CACHE) or fails;
     ``simulate`` writes a stand-in of ``size`` and ``seed``; ``auto`` takes local files, the cache, a download, and
     only when no host that has a needed file can be reached, a stand-in. A wrong checksum or a malformed file is an
-    error under every policy.
+    error under every policy. Of a data set of the user's own ``files`` they stay where they are, and are recorded.
     """
     word, _, place = policy.partition(":")
     if word not in POLICIES or (place and word != "local"):
@@ -67,6 +69,8 @@ def obtain(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     (target / PROVENANCE_FILE).unlink(missing_ok=True)
+    if name == "files":
+        return _record_own(source, files, target)
     if word == "simulate" or not _has_addresses(source, given):
         return _simulate(source, target, size, seed, "asked for" if word == "simulate" else "it is always simulated")
     try:
@@ -77,6 +81,16 @@ def obtain(
         warnings.warn(f"{name}: simulated data is used, since {error}", ScoupWarning, stacklevel=2)
         return _simulate(source, target, size, seed, str(error))
     return _deliver(source, found, target, _reason(word))
+
+
+def _record_own(source: DataSource, files: Sequence[str], target: Path) -> Provenance:
+    """Record files that the user named one by one; they may be large and are read where they are."""
+    for file in files:
+        if not Path(file).is_file():
+            raise ScoupError.expected(str(file), "a file", "no such file")
+    records = tuple(_record(Path(file), str(file)) for file in files)
+    about = Provenance(source.name, "local", "named in the configuration", records, "full", None, source.licence)
+    return _write(target, about)
 
 
 def _has_addresses(source: DataSource, given: object) -> bool:

@@ -171,14 +171,20 @@ def provenance_table(origins: Mapping[str, Provenance]) -> str:
     return table(columns, rows)
 
 
-def front(methods: str, claims: Sequence[Mapping[str, Any]], origins: Mapping[str, Provenance], code: str) -> str:
-    """Return the front page as reStructuredText: banner, scorecard, methods, provenance."""
+def front(
+    methods: str,
+    claims: Sequence[Mapping[str, Any]],
+    origins: Mapping[str, Provenance],
+    code: str,
+    left_out: Sequence[str] = (),
+) -> str:
+    """Return the front page as reStructuredText: banner, scorecard, what was left out and why, methods, provenance."""
     top = f"<style>{_FRONT}</style>" + banner(origin.mark for origin in origins.values())
     held = [claim["holds"] for claim in claims if claim["holds"] is not None]
     parts = [
         _raw(top), _title("Scorecard"), f"{sum(held)} of {len(held)} claims that give a number hold on this data.",
-        _raw(_plain_scorecard(claims)), _title("Methods"), methods.strip(), _title("Provenance"), f"Code: {code}.",
-        *(f"- **{name}**: {_origin(origin)}" for name, origin in origins.items()),
+        _raw(_plain_scorecard(claims)), *map("- {}".format, left_out), _title("Methods"), methods.strip(),
+        _title("Provenance"), f"Code: {code}.", *(f"- **{name}**: {_origin(one)}" for name, one in origins.items()),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 

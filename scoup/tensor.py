@@ -140,7 +140,20 @@ class SparseTensor:
     def from_tns(cls, path: str | PathLike[str], shape: Sequence[int] | None = None) -> SparseTensor:
         """Read a FROSTT ``.tns`` text file: N one-based indices and a value on each line, ``#`` comments."""
         coords, values = parse_tns(path)
-        return cls(coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape))
+        return cls.taken(coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape))
+
+    @classmethod
+    def taken(cls, coords: Array, values: Array, shape: Sequence[int]) -> SparseTensor:
+        """Take over arrays that nobody else holds: sorted in place and not copied, for the sake of memory.
+
+        >>> SparseTensor.taken(np.array([[1, 0], [0, 0]], np.int32), np.array([1.0, 2.0]), (2, 1)).values.tolist()
+        [2.0, 1.0]
+        """
+        shape = check_shape(shape)
+        coords, values = _sorted_in_place(_check_coords(coords, shape), _check_values(values, coords.shape[1]), shape)
+        for array in (*_bases(coords), *_bases(values)):
+            array.setflags(write=False)
+        return cls(coords, values, shape)
 
     def to_dense(self) -> Array:
         """Return the dense array; refused beforehand when it would not fit in memory."""
@@ -226,4 +239,35 @@ def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Ar
         values = np.add.reduceat(values[order], np.flatnonzero(first)).astype(values.dtype, copy=False)
     if (values == 0).any():
         coords, values = coords[:, values != 0], values[values != 0]
-    return np.array(coords, dtype=np.int32, order="C"), np.array(values)
+    return _private(coords), _private(values)
+
+
+def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:
+    """Sort row-major and sum duplicates, the coordinates written anew from the numbers of their cells."""
+    flat = ravel(coords, shape)
+    if not (flat[1:] <= flat[:-1]).any():
+        return coords, values
+    order = np.argsort(flat, kind="stable")
+    flat = flat[order]
+    values = values[order]
+    del order
+    first = np.concatenate([[True], flat[1:] != flat[:-1]])
+    if not first.all():
+        values = np.add.reduceat(values, np.flatnonzero(first))
+        flat = flat[first]
+    coords = np.ascontiguousarray(coords).reshape(-1)[: len(shape) * flat.size].reshape(len(shape), flat.size)
+    for mode in reversed(range(len(shape))):
+        np.remainder(flat, shape[mode], out=coords[mode], casting="unsafe")
+        flat //= shape[mode]
+    return coords, values
+
+
+def _private(array: Array) -> Array:
+    """A copy that is ours, or the array itself where it is laid out well and nobody can write to it."""
+    open_to_others = any(one.flags.writeable for one in _bases(array))
+    return np.array(array, order="C") if open_to_others or not array.flags.c_contiguous else array
+
+
+def _bases(array: Array) -> list[Array]:
+    """The array, and those whose memory it looks at."""
+    return [array, *(_bases(array.base) if isinstance(array.base, np.ndarray) else [])]

@@ -80,11 +80,16 @@ def count_columns(path: str | PathLike[str]) -> int:
     return 0
 
 
+def count_lines(path: str | PathLike[str]) -> int:
+    """Return the number of lines of a text, plain or gzipped: at least as many as it has lines with something on."""
+    return sum(piece.count(b"\n") for piece in _pieces(Path(path)))
+
+
 def _pieces(path: Path) -> Iterator[bytes]:
     """Yield the text in runs of whole lines, each ending in a newline."""
     rest, lines = b"", 0
     try:
-        with _open(path) as file:
+        with open_text(path) as file:
             while block := file.read(_PIECE):
                 whole, newline, tail = (rest + block).rpartition(b"\n")
                 lines += whole.count(b"\n") + len(newline)
@@ -97,8 +102,6 @@ def _pieces(path: Path) -> Iterator[bytes]:
         raise ScoupError.expected(
             str(path), "a whole gzip file", f"a damaged one ({error})", "fetch it again"
         ) from None
-    except FileNotFoundError:
-        raise ScoupError.expected(str(path), "a text file", "no such file") from None
     if rest:
         yield rest + b"\n"
 
@@ -107,9 +110,13 @@ def _too_long(path: Path, number: int) -> ScoupError:
     return ScoupError.expected(f"{path}, line {number}", f"at most {LONGEST_LINE} characters", "a longer line")
 
 
-def _open(path: Path) -> gzip.GzipFile | BinaryIO:
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+def open_text(path: Path) -> gzip.GzipFile | BinaryIO:
+    """Open a text file for reading bytes, unpacked where it is gzipped."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+    except (FileNotFoundError, IsADirectoryError):
+        raise ScoupError.expected(str(path), "a text file", "no such file") from None
     if packed or path.suffix != ".gz":
         return gzip.open(path, "rb") if packed else open(path, "rb")
     raise ScoupError.expected(str(path), "a gzip file", "something else", "fetch it again, or drop the ending .gz")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
-from scoup.text import Columns, read_columns
+from scoup.text import Columns, count_lines, read_columns
 
 _LINE = Columns("indices from 1 and a value, as many on each line", lowest=1, real=True)
 _LARGEST = 2**31 - 1
@@ -19,11 +19,16 @@ def parse_tns(path: str | PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return zero-based coords (N, nnz) int32 and values (nnz,) of a ``.tns`` file, plain or gzipped.
 
     Cells may be listed in any order; a line that is not N whole numbers from 1 and a finite value is refused.
+    Lines are counted first, so that memory is that of the result and not of its pieces as well.
     """
-    coords, values = [], []
+    lines, count = count_lines(path), 0
     for table in read_columns(path, _LINE):
+        if count == 0:
+            coords, values = np.empty((table.shape[1] - 1, lines), np.int32), np.empty(lines)
         if table[:, :-1].max() > _LARGEST:
             raise ScoupError.expected(str(path), f"indices up to {_LARGEST}", int(table[:, :-1].max()))
-        coords.append((table[:, :-1].T - 1).astype(np.int32))
-        values.append(table[:, -1].copy())
-    return np.concatenate(coords, axis=1), np.concatenate(values)
+        here = slice(count, count + len(table))
+        np.subtract(table[:, :-1].T, 1, out=coords[:, here], casting="unsafe")
+        values[here] = table[:, -1]
+        count += len(table)
+    return coords[:, :count], values[:count]

@@ -108,7 +108,7 @@ def test_the_table_for_people_has_ids_and_dates(network, table):
     labels = [Labels("wall", users), Labels("poster", users), Labels("day", dates)]
     facts, _ = anomaly.material({"rare": table}, Dataset(network, labels), CONTEXT)
     first = facts["rows"][0]
-    assert (first["poster"], first["date"]) == ("105", "2008-01-08")
+    assert (first["poster"], first["day"]) == ("105", "2008-01-08")
     assert facts["panels"][0]["ids"][1:] == ["105", "2008-01-08"]
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoup.experiments.kinds import DAY, NAMED_BY, POSTER, WALL, Found, rank
+from scoup.records import Labels
 from scoup.results import Claim, Context, Measure, Metric, pick
 from scoup.store import Dataset
 from scoup.tensor import SparseTensor
@@ -115,9 +117,10 @@ def read_planted(truth: Mapping[str, Any], users: Array) -> dict[str, Keys]:
     return planted
 
 
-def rows(found: Sequence[Found], users: Array, dates: Array) -> list[dict[str, Any]]:
-    """Write the table for people: user ids and calendar dates for indices."""
-    ids = (users, users, dates)
+def rows(found: Sequence[Found], labels: Sequence[Labels]) -> list[dict[str, Any]]:
+    """Write the table for people: names of walls, posters and days (or whatever the three modes are) for indices."""
+    ids = [label.ids for label in labels]
+    wall, poster, day = (label.name for label in labels)
 
     def named(one: Found, mode: int) -> str:
         some = (
@@ -130,9 +133,9 @@ def rows(found: Sequence[Found], users: Array, dates: Array) -> list[dict[str, A
     return [
         {
             "place": number, "kind": one.kind, "score": round(one.score, 2), "size": one.size, "posts": one.posts,
-            "poster": named(one, POSTER), "wall": named(one, WALL), "date": named(one, DAY),
-            "walls taking part": round(one.counts[WALL], 1), "posters taking part": round(one.counts[POSTER], 1),
-            "days taking part": round(one.counts[DAY], 1), "components": one.seen, "from": one.source,
+            poster: named(one, POSTER), wall: named(one, WALL), day: named(one, DAY),
+            f"{wall}s taking part": round(one.counts[WALL], 1), f"{poster}s taking part": round(one.counts[POSTER], 1),
+            f"{day}s taking part": round(one.counts[DAY], 1), "components": one.seen, "from": one.source,
         }
         for number, one in enumerate(found, start=1)
     ]  # fmt: skip
@@ -140,7 +143,7 @@ def rows(found: Sequence[Found], users: Array, dates: Array) -> list[dict[str, A
 
 def material(tables: Tables, dataset: Dataset, context: Context) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return what figures and pages show: the whole table, and the factor columns of the strongest of each kind."""
-    users, dates = dataset.label("wall").ids, dataset.label("day").ids
+    labels = dataset.labels[:3]
     found = together(tables)[ALL]
     best: dict[str, dict[str, Any]] = {}
     for plan, table in tables.items():
@@ -148,17 +151,29 @@ def material(tables: Tables, dataset: Dataset, context: Context) -> tuple[dict[s
             one = panel["found"]
             if one["kind"] not in best or one["score"] > best[one["kind"]]["found"]["score"]:
                 best[one["kind"]] = {**panel, "plan": plan}
-    panels = [{**best[kind], "ids": _ids(best[kind], users, dates)} for kind in NAMED_BY if kind in best]
-    about = {**vars(context), "rows": rows(found, users, dates), "panels": panels, "sizes": list(dataset.data.shape)}
+    panels = [{**best[kind], "ids": _ids(best[kind], labels)} for kind in NAMED_BY if kind in best]
+    about = {**vars(context), "rows": rows(found, labels), "panels": panels, "sizes": list(dataset.data.shape)}
     # A file sorts the keys of a row: their order is a fact of its own.
     columns = list(about["rows"][0]) if found else []
-    return {**about, "columns": columns, "dates": [str(dates[0]), str(dates[-1])]}, {}
+    names = [label.name for label in labels]
+    return {**about, "columns": columns, "names": names, "calendar": calendar(labels[DAY].ids)}, {}
 
 
-def _ids(panel: Mapping[str, Any], users: Array, dates: Array) -> list[str]:
+def calendar(days: Array) -> list[str]:
+    """Return the days as dates of the calendar, or nothing where they are called otherwise.
+
+    >>> calendar(np.array(["2008-02-28", "2008-03-01"])), calendar(np.array([1, 2]))
+    (['2008-02-28', '2008-03-01'], [])
+    """
+    try:
+        return [date.fromisoformat(str(day)).isoformat() for day in days] if days.dtype.kind == "U" else []
+    except ValueError:
+        return []
+
+
+def _ids(panel: Mapping[str, Any], labels: Sequence[Labels]) -> list[str]:
     """Names of the leading wall, poster and day."""
-    wall, poster, day = panel["found"]["leaders"]
-    return [str(users[wall]), str(users[poster]), str(dates[day])]
+    return [str(label.ids[leader]) for label, leader in zip(labels, panel["found"]["leaders"], strict=True)]
 
 
 def claims(found: Sequence[Metric]) -> list[Claim]:

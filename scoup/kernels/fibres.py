@@ -55,6 +55,7 @@ class Fibres:
     values: Array
     shape: tuple[int, ...]
     orders: dict[int, Order] = field(default_factory=dict, repr=False)
+    listings: dict[int, tuple[Array, Array, Array]] = field(default_factory=dict, repr=False)
     lock: Any = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -68,6 +69,17 @@ class Fibres:
             if root not in self.orders:
                 self.orders[root] = _arrange(self, root)
             return self.orders[root]
+
+    def listing(self, mode: int) -> tuple[Array, Array, Array]:
+        """Return row pointers of ``mode``, its order of the cells (empty if they are in it), and chunks of rows."""
+        with self.lock:
+            if mode not in self.listings:
+                rest = [other for other in range(len(self.shape)) if other != mode]
+                place = _sorted_by(self.coords, self.shape, [mode, *rest])
+                rows = _pointers(frozen(self.coords[mode]), self.shape[mode])
+                order = np.empty(0, np.int32) if place is None else place
+                self.listings[mode] = (frozen(rows), frozen(order), _bounds(rows))
+            return self.listings[mode]
 
     def host(self, mode: int) -> Order:
         """Return the order that serves products for ``mode``: its own, or another's whose leaf it is."""
@@ -161,7 +173,7 @@ def _fibre_starts(keys):
 
 @njit(cache=True, nogil=True)
 def _pointers(index, size):
-    """Row pointers of a sorted index."""
+    """Row pointers of an index once it is sorted."""
     rows = np.zeros(size + 1, np.int32)
     for t in range(index.size):
         rows[index[t] + 1] += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scoup.kernels import rows
+from scoup.kernels import listed, rows
 from scoup.kernels.fibres import Array, Fibres, Order, frozen
 from scoup.kernels.pool import share
 
@@ -26,6 +26,8 @@ def mttkrp(fibres: Fibres, factors: Sequence[Array], mode: int) -> Array:
     >>> mttkrp(matrix, [np.ones((2, 1)), np.array([[5.0], [7.0]])], 0).tolist()
     [[14.0], [15.0]]
     """
+    if fibres.values.size >= listed.LARGE and len(factors) > 2:
+        return listed.mttkrp(fibres, factors, mode)
     order = fibres.host(mode)
     blocks = tuple(frozen(factors[m], fibres.values.dtype) for m in order.modes)
     if order.modes[0] != mode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scoup.plot import style
 from scoup.results import Metric
 
-MODES = ("wall", "poster", "day")
+DAY = 2
 Panel = Mapping[str, Any]
 
 
@@ -31,18 +31,18 @@ def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         for mode in range(3):
             _stems(grid[number, mode], panel, mode, facts)
         grid[number, 0].set_ylabel(f"{panel['found']['kind']}\n(largest = 1)")
-    for mode, name in enumerate(MODES):
-        grid[-1, mode].set_xlabel("day" if name == "day" else f"{name} (user, in the order of ids)")
+    for mode, name in enumerate(facts["names"]):
+        grid[-1, mode].set_xlabel(name if mode == DAY else f"{name} (in the order of labels)")
     return drawn
 
 
 def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> None:
     column, colour = panel["columns"][mode], style.COLOURS[mode]
-    start = date.fromisoformat(facts["dates"][0])
     places = column["index"]
-    if MODES[mode] == "day":
-        places = [start + timedelta(days=int(day)) for day in places]
-        axes.set_xlim(start, date.fromisoformat(facts["dates"][1]))  # type: ignore[arg-type]
+    if mode == DAY and facts["calendar"]:
+        days = [date.fromisoformat(day) for day in facts["calendar"]]
+        places = [days[place] for place in places]
+        axes.set_xlim(days[0], days[-1])  # type: ignore[arg-type]
         axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator() or AutoDateLocator()))
     else:
         axes.set_xlim(0, facts["sizes"][mode])
@@ -50,11 +50,9 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
     axes.plot(places, column["value"], ".", color=colour, markersize=2.5)
     axes.axhline(0, color=style.GREY, linewidth=0.6)
     axes.set_ylim(min(-0.15, min(column["value"], default=0) * 1.1), 1.25)
-    axes.set_title(_title(panel, mode), fontsize=7.5)
+    axes.set_title(_title(panel, mode, facts["names"][mode]), fontsize=7.5)
 
 
-def _title(panel: Panel, mode: int) -> str:
+def _title(panel: Panel, mode: int, name: str) -> str:
     count = panel["found"]["counts"][mode]
-    if count < 2:
-        return f"{MODES[mode]} {panel['ids'][mode]}"
-    return f"about {count:.0f} {MODES[mode]}s take part"
+    return f"{name} {panel['ids'][mode]}" if count < 2 else f"about {count:.0f} {name}s take part"

@@ -15,6 +15,7 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.preprocess.brainq import BrainqOptions, ExcerptOptions, couple_brainq, couple_excerpt, stability
 from scoup.preprocess.facebook import FacebookOptions, couple_facebook
+from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.raw import brainq, facebook
 from scoup.records import Labels, Provenance
 from scoup.store import Dataset
@@ -24,9 +25,11 @@ __all__ = [
     "BrainqOptions",
     "ExcerptOptions",
     "FacebookOptions",
+    "FilesOptions",
     "couple_brainq",
     "couple_excerpt",
     "couple_facebook",
+    "couple_files",
     "preprocess",
     "read_provenance",
     "stability",
@@ -100,10 +103,16 @@ def _random(folder: Path, given: dict[str, Any], provenance: Provenance) -> Data
     return Dataset(data, (*labels, Labels("column", np.arange(matrix.shape[1]))), provenance)
 
 
+def _files(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
+    del folder  # holds the record only: the files are read where the user keeps them
+    return couple_files(FilesOptions.of(given), provenance)
+
+
 _READERS = {
     "brainq": _brainq,
     "brainq_excerpt": _brainq_excerpt,
     "facebook": _facebook,
     "facebook_excerpt": _facebook_excerpt,
+    "files": _files,
     "random": _random,
 }

@@ -17,6 +17,7 @@ from digest import digest
 try:
     settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
     settings.check_ranks(config, settings.shapes(config["datasets"]))
+    EXPERIMENTS, LEFT_OUT = settings.leave_out(config)
 except ScoupError as error:
     raise WorkflowError(f"config: {error} No job was started.")
 
@@ -33,7 +34,10 @@ wildcard_constraints:
     experiment="[a-z_]+",
 
 
-EXPERIMENTS = settings.experiments(config)
+# Said once, before the first job, and on the front page of the report.
+if workflow.is_main_process:
+    for sentence in LEFT_OUT:
+        sys.stderr.write(f"scoup: {sentence}\n")
 
 # Texts of the report: one that is tracked, one that a rule writes where the workflow runs.
 METHODS = str(ROOT / "workflow" / "report" / "methods.rst")
@@ -71,6 +75,11 @@ FOLD_SETTINGS = [
 def dataset_of(wildcards):
     """What the configuration says of a data set."""
     return config["datasets"][wildcards.dataset]
+
+
+def own_files_of(wildcards):
+    """The user's own files that a data set is made of: when they change, what hangs on them is made again."""
+    return settings.own_files(dataset_of(wildcards))
 
 
 def variant_of(wildcards):

@@ -1,8 +1,10 @@
-"""Raw data. Needs: nothing. Gives: results/download/{dataset}, the files as published and where they came from."""
+"""Raw data. Needs: nothing, or files of the user's own. Gives: results/download/{dataset}, the files as published and where they came from."""
 
 
 rule download:
     """Fetch, copy or simulate the raw files of one data set."""
+    input:
+        files=own_files_of,
     output:
         folder=directory("results/download/{dataset}"),
     log:

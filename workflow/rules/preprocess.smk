@@ -5,6 +5,7 @@ rule preprocess:
     """Turn raw files into a tensor with its matrices, labels and provenance."""
     input:
         folder="results/download/{dataset}",
+        files=own_files_of,
     output:
         data="results/preprocess/{dataset}.npz",
     log:

@@ -58,6 +58,7 @@ rule report:
         mem_mb=2000,
         runtime=10,
     params:
+        left_out=LEFT_OUT,
         code=digest("report"),
     script:
         "../scripts/report.py"

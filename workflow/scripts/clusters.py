@@ -11,6 +11,6 @@ with job(snakemake):
     spec, mark = ClustersSpec(**snakemake.params.settings, sample=models[0], fit=models[1], merge=models[2]), dataset.provenance.mark
     context = results.Context("clusters", at.dataset, "whole", snakemake.params.plan, int(at.seed), mark)
     merged = find(dataset.data, spec, context.seed)
-    found = measure(merged, dataset.label("noun").columns["category"], spec, context)
+    found = measure(merged, dataset.labels[0].columns["category"], spec, context)
     results.write_metrics(snakemake.output.metrics, found, snakemake.params.settings)
     store.write_archive(snakemake.output.material, results.MATERIAL, *material(merged, dataset, spec, context))

@@ -9,6 +9,6 @@ with job(snakemake):
     parts = [unpack(store.read_archive(path, PART)[1]) for path in snakemake.input.parts]
     spec, mark = LeaveTwoOutSpec(**snakemake.params.settings), dataset.provenance.mark
     context = results.Context("leave_two_out", at.dataset, "whole", snakemake.params.plan, int(at.seed), mark)
-    found = measure(parts, spec, [str(name) for name in dataset.label("subject").ids], context)
+    found = measure(parts, spec, [str(name) for name in dataset.labels[2].ids], context)
     found += results.read_metrics(*snakemake.input.pairs)
     results.write_metrics(snakemake.output.metrics, found, snakemake.params.settings)

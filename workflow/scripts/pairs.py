@@ -13,5 +13,5 @@ with job(snakemake):
     spec = PairsSpec([pair], asked["runs"], asked["pair_weights"], ridge, *models)
     plan, mark = snakemake.params.plan, dataset.provenance.mark
     context = results.Context("leave_two_out", at.dataset, "whole", plan, int(at.seed), mark)
-    found = measure(dataset.data, dataset.label("noun").ids, dataset.label("subject").ids, spec, context)
+    found = measure(dataset.data, dataset.labels[0].ids, dataset.labels[2].ids, spec, context)
     results.write_metrics(snakemake.output.metrics, found, {"pair": list(pair), "runs": asked["runs"]})

@@ -1,0 +1,215 @@
+"""What a data set looks like, what it will take to factorize it, and what to try first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.block import Block
+from scoup.coupled import CoupledData
+from scoup.records import Labels
+from scoup.sample import densities, draw
+from scoup.specs import SampleSpec
+from scoup.store import Dataset
+from scoup.tensor import SparseTensor
+
+Array = NDArray[Any]
+TOP = 5
+RANK = 5
+FACTORS = (2, 3, 5, 10, 20, 50, 100)  # of sampling that are tried
+KEPT = 20_000  # cells that a sample should hold, that its components mean something
+DENSE_CELLS = 200_000  # cells that a sample of dense data holds: a fit of a second
+LEAST = 50  # indices that a sample keeps of a mode
+
+
+def inspect(dataset: Dataset, rank: int = RANK) -> dict[str, Any]:
+    """Return plain facts about a data set: its tensor, its matrices, memory, and advice."""
+    data, labels = dataset.data, dataset.labels
+    rank = min(rank, sorted(data.shape)[-2])
+    sampling = advise_sampling(data, rank)
+    return {
+        "tensor": {**_block(data.blocks[0]), "modes": _modes(data, labels)},
+        "matrices": [
+            {**_block(block), "mode": labels[block.factors[0]].name, "left_out": left_out}
+            for block, left_out in zip(data.blocks[1:], dataset.facts["left_out"], strict=True)
+        ],
+        "memory": {"data": data.nbytes, "fit": fit_bytes(data, rank)},
+        "advice": {
+            "rank": rank,
+            "sampling": sampling,
+            "solver": "als",
+            "init": "random" if data.blocks[0].is_sparse else "parafac",
+            "weights": "balanced" if len(data.blocks) > 1 else "paper",
+            "finish": "refit" if data.blocks[0].is_sparse else "complete",
+            "because": advice(data, rank, sampling),
+        },
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    values = block.values.values if isinstance(block.values, SparseTensor) else block.values
+    filled = values.size if isinstance(block.values, SparseTensor) else int(np.count_nonzero(values))
+    cells = prod(block.shape)
+    return {
+        "shape": list(block.shape),
+        "sparse": block.is_sparse,
+        "cells": cells,
+        "nonzeros": filled,
+        "density": filled / cells,
+        "missing": 1 - block.observed / cells,
+        "values": {
+            "least": float(values.min()) if values.size else 0.0,
+            "most": float(values.max()) if values.size else 0.0,
+            "whole": bool((values == np.rint(values)).all()),
+        },
+    }
+
+
+def _modes(data: CoupledData, labels: Sequence[Labels]) -> list[dict[str, Any]]:
+    """Size, empty indices and heaviest indices of each mode of the tensor."""
+    tensor = CoupledData(data.blocks[0].values, tensor_mask=data.blocks[0].mask)
+    found = []
+    for label, weight in zip(labels, densities(tensor), strict=False):
+        heavy = np.argsort(-weight, kind="stable")[:TOP]
+        total = float(weight.sum()) or 1.0
+        found.append({
+            "name": label.name,
+            "size": len(label),
+            "empty": int(np.count_nonzero(weight == 0)),
+            "heaviest": [
+                {"label": str(label.ids[n]), "index": int(n), "share": float(weight[n]) / total} for n in heavy
+            ],
+        })  # fmt: skip
+    return found
+
+
+def fit_bytes(data: CoupledData, rank: int) -> int:
+    """Estimate the bytes of a fit of all of the data: the data, its order for each mode, and a few sets of factors.
+
+    >>> fit_bytes(CoupledData(np.ones((10, 10, 10))), 1) > 8000
+    True
+    """
+    sparse = [block.values for block in data.blocks if isinstance(block.values, SparseTensor)]
+    orders = sum(4 * cells.nnz * (cells.ndim - 1) for cells in sparse)
+    masks = sum(9 * prod(block.shape) for block in data.blocks if block.mask is not None and not block.is_sparse)
+    # Data that is not sorted, and dense data that is not of double precision, is held twice for a while.
+    return 2 * data.nbytes + orders + masks + 6 * 8 * rank * sum(data.sizes) + 150_000_000
+
+
+def advise_sampling(data: CoupledData, rank: int) -> list[float]:
+    """Return a sampling factor a mode, such that a sample is small and still holds enough to tell components apart."""
+    most = [max(1.0, size / max(LEAST, 5 * (rank + 1))) for size in data.shape]
+    if data.blocks[0].is_sparse:
+        return _sparse_sampling(data, rank, most)
+    factors, wanted = [1.0] * data.ndim, prod(data.shape) / DENSE_CELLS
+    for mode in np.argsort(-np.array(data.shape), kind="stable"):
+        factors[mode] = _nice(min(max(wanted, 2.0), most[mode]))
+        wanted /= factors[mode]
+    return factors
+
+
+def _sparse_sampling(data: CoupledData, rank: int, most: Sequence[float]) -> list[float]:
+    """Try factors from small to large and keep the last whose sample, drawn with a bias, holds enough cells."""
+    density, chosen = densities(data), [1.0] * data.ndim
+    tensor = data.blocks[0].values
+    assert isinstance(tensor, SparseTensor)
+    for factor in FACTORS:
+        tried = [_nice(min(float(factor), limit)) for limit in most]
+        (sample,) = draw(data, SampleSpec(rank, tried, repetitions=1), 0, density)
+        if _held(tensor, sample.indices) < min(KEPT, tensor.nnz // 4):
+            break
+        chosen = tried
+    return chosen
+
+
+def _held(tensor: SparseTensor, indices: Sequence[Array]) -> int:
+    """Count the cells of a sample."""
+    inside = np.ones(tensor.nnz, dtype=bool)
+    for coord, index, size in zip(tensor.coords, indices, tensor.shape, strict=False):
+        kept = np.zeros(size, dtype=bool)
+        kept[index] = True
+        inside &= kept[coord]
+    return int(np.count_nonzero(inside))
+
+
+def _nice(factor: float) -> float:
+    """Round down to 1, 2, 3, 5, 10, 20 and so on.
+
+    >>> _nice(7.5), _nice(1.5), _nice(230.0)
+    (5.0, 1.0, 100.0)
+    """
+    return float(max((n for n in (1, *FACTORS, 200, 500, 1000) if n <= factor), default=1))
+
+
+def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]:
+    """Say in sentences what to try first and why."""
+    sizes = [ceil(size / factor) for size, factor in zip(data.shape, sampling, strict=True)]
+    kept = " x ".join(map(str, sizes))
+    return [
+        f"rank {rank} to begin with; the experiment 'rank' looks at several and recommends one, or none",
+        f"sampling {[int(s) for s in sampling]}: a sample keeps {kept} indices, the heavy ones more often",
+        *_about_solver(data),
+        *_about_weights(data),
+        *_about_values(data),
+    ]
+
+
+def _about_solver(data: CoupledData) -> list[str]:
+    if data.is_masked:
+        return ["solver als: missing cells are left out exactly, a small system for each row"]
+    if data.blocks[0].is_sparse:
+        return ["solver als, init random: sparse data is never made dense; 'reference' and 'speedup' would make it so"]
+    return ["solver als, init parafac: a long dense mode is compressed by itself where that pays"]
+
+
+def _about_weights(data: CoupledData) -> list[str]:
+    norms = [block.norm2 for block in data.blocks]
+    if len(norms) < 2:
+        return []
+    most, least = max(norms), min(norms)
+    return [f"weights balanced: the squares of one block are {most / (least or 1):.3g} times those of another"]
+
+
+def _about_values(data: CoupledData) -> list[str]:
+    block = data.blocks[0]
+    if not isinstance(block.values, SparseTensor) or not block.values.nnz:
+        return []
+    squares = np.square(block.values.values)
+    few = max(1, squares.size // 1000)
+    share = float(np.partition(squares, -few)[-few:].sum() / squares.sum())
+    if share < 0.2:
+        return []
+    return [f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be about those cells"]
+
+
+def text(found: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Write what was found for people to read."""
+    tensor = found["tensor"]
+    lines = [_line(files[0], tensor)]
+    for mode in tensor["modes"]:
+        heavy = ", ".join(f"{one['label']} {100 * one['share']:.2g} %" for one in mode["heaviest"])
+        empty = f", {mode['empty']} empty" if mode["empty"] else ""
+        lines.append(f"  {mode['name']:<12} {mode['size']:>9,}{empty}   heaviest: {heavy}")
+    for file, matrix in zip(files[1:], found["matrices"], strict=True):
+        others = (
+            f"; {matrix['left_out']:,} rows, which are no {matrix['mode']}, are left out" if matrix["left_out"] else ""
+        )
+        lines += [_line(file, matrix), f"  on mode {matrix['mode']}{others}"]
+    memory = found["memory"]
+    lines.append(f"memory  data {memory['data'] / 1e6:.3g} MB, a fit of all of it about {memory['fit'] / 1e6:.3g} MB")
+    lines += ["advice", *(f"  {sentence}" for sentence in found["advice"]["because"])]
+    lines += [f"  experiment {name} would be skipped: {why}" for name, why in found.get("skipped", {}).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _line(file: str, block: Mapping[str, Any]) -> str:
+    shape = " x ".join(f"{size:,}" for size in block["shape"])
+    kind = f"{block['nonzeros']:,} non-zeros, density {block['density']:.2g}" if block["sparse"] else "dense"
+    missing = f", {100 * block['missing']:.3g} % missing" if block["missing"] else ""
+    low, high = block["values"]["least"], block["values"]["most"]
+    whole = "whole numbers" if block["values"]["whole"] else "numbers"
+    return f"{file}  {shape}, {kind}{missing}, {whole} from {low:.4g} to {high:.4g}"

@@ -1,0 +1,141 @@
+"""Write a configuration for a user's own files: what it needs beside config.yaml, with comments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scoup.experiments.suited import Traits, why_not
+
+REFERENCE_CELLS = 5_000_000  # up to here the printed algorithm, which makes everything dense, takes seconds
+SPECIAL = ("leave_two_out", "clusters", "anomaly")
+
+
+def configuration(name: str, options: Mapping[str, Any], found: Mapping[str, Any], traits: Traits) -> str:
+    """Return the text of a configuration for data set ``name``; ``found`` is what :mod:`scoup.inspect` says of it."""
+    parts = [
+        _head(name, found), _datasets(name, options), _plans(found),
+        "# What is not said here is as in config.yaml; an experiment set to null is left out.", "experiments:",
+        *_experiments(name, found, traits),
+    ]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+def _head(name: str, found: Mapping[str, Any]) -> str:
+    shape = " x ".join(str(size) for size in found["tensor"]["shape"])
+    count = len(found["matrices"])
+    sides = f", and {count} {'matrix' if count == 1 else 'matrices'} on it" if count else ""
+    return (
+        f"# {name}: a tensor of {shape} with {found['tensor']['nonzeros']} non-zeros{sides}.\n"
+        f"#     snakemake --cores 4 --configfile {name}.yaml\n"
+        "# Figures come to results/figures; a report in one file: the same with --report results/report.html\n"
+    )
+
+
+def _datasets(name: str, options: Mapping[str, Any]) -> str:
+    lines = [
+        "# Your files; paths start at the folder in which snakemake runs. They are read where they are.",
+        "datasets:", f"  {name}:", "    kind: files", "    source: local", "    size: full", "    seed: 0",
+        "    options:", f"      tensor: {_flow(options['tensor'])}",
+        "      # columns: those of the modes, or names for axes; value: the column of values (none: count lines)",
+        "      # missing: FILE with hidden cells, a list or a 0/1 array; observed: the same of known ones, or listed",
+    ]  # fmt: skip
+    if options.get("matrices"):
+        lines += [
+            "      # mode: the tensor's mode that the rows of the matrix are      layout: long, or wide (a row a line)"
+        ]
+        lines += ["      matrices:", *(f"        - {_flow(one)}" for one in options["matrices"])]
+    lines += [
+        "      # labels: {MODE: FILE}, one label a line, or a table with facts beside them",
+        "      labels: {}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _flow(value: Any) -> str:
+    """A value in YAML on one line; JSON is YAML, but names need no quotes.
+
+    >>> _flow({"file": "a.csv", "columns": ["wall", "the day"], "transpose": True})
+    '{file: a.csv, columns: [wall, "the day"], transpose: true}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, float):
+        # YAML takes 1e-05 for a word.
+        return str(int(value)) if value == int(value) else f"{value:.1e}"
+    plain = isinstance(value, str) and value.replace("_", "a").replace(".", "a").replace("/", "a").replace("-", "a")
+    simple = plain and plain.isascii() and plain.isalnum() and value[0].isalpha() and value.lower() not in _WORDS
+    return value if simple else json.dumps(value, ensure_ascii=False)
+
+
+_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+
+
+def _plans(found: Mapping[str, Any]) -> str:
+    """The plans of config.yaml that the experiments use, fitted to the data."""
+    tip = found["advice"]
+    base = {"rank": tip["rank"], "weights": tip["weights"], "init": tip["init"]}
+    quick = base | {"max_iter": 50, "tol": 1e-05}
+    shape, sampling = found["tensor"]["shape"], tip["sampling"]
+    plans = {
+        "full": (quick, "all of the data, the baseline"),
+        "weighted": (quick | {"max_iter": 30}, "the same with cells hidden"),
+        "scoup": (quick | {"sampling": sampling, "repetitions": 4}, "samples of it, fitted side by side and merged"),
+        "sparse2": (quick | {"sampling": _all(shape, 2)}, "smaller and smaller samples"),
+        "sparse5": (quick | {"sampling": _all(shape, 5)}, ""),
+    }
+    if len(shape) == 3 and found["tensor"]["sparse"]:
+        some = {"rank": 15, "sampling": [1, 1, 4], "weights": [1] + [0] * len(found["matrices"]), "repetitions": 4}
+        plans |= {"walls_binary": (some, "bursts, of anything"), "walls_rare": (some, "bursts between strangers")}
+    if len(shape) == 3 and not found["tensor"]["sparse"]:
+        pairs = {"sampling": sampling, "rank": min(2, tip["rank"])}
+        plans |= {
+            "pairs": (pairs, "leave_two_out"),
+            "groups": ({"sampling": sampling, "side_sampling": None}, "clusters"),
+        }
+    lines = ["# How components are found. rank: how many; sampling: keep one index in so many, of each mode.", "plans:"]
+    lines += [f"  {name}: {_flow(plan)}" + (f"  # {why}" if why else "") for name, (plan, why) in plans.items()]
+    return "\n".join([*lines, ""])
+
+
+def _all(shape: Sequence[int], factor: int) -> list[int]:
+    """One factor for all modes, but for those too short to be sampled."""
+    return [factor if size >= 10 * factor else 1 for size in shape]
+
+
+def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterator[str]:
+    tensor, tip = found["tensor"], found["advice"]
+    here = {"datasets": [name]}
+    ranks = list(range(1, min(6, sorted(tensor["shape"])[-2]) + 1))
+    settings: dict[str, dict[str, Any]] = {
+        "accuracy": here | {"plans": ["scoup"], "seeds": 2},
+        "sparsity": here | {"plans": ["sparse2", "sparse5"], "seeds": 1},
+        "missing": here | {"plans": ["weighted"], "variants": ["whole", "missing20", "missing50"], "seeds": 1},
+        "rank": here | {"ranks": ranks, "folds": 3, "starts": 2, "halves": 2},
+        "speedup": here | {"sampling": [tip["sampling"]], "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1},
+        "leave_two_out": here | {"pairs": [], "groups": 6, "shuffles": 2},
+        "clusters": here | {"deals": 1000, "seeds": 1},
+        "anomaly": here | {"plans": ["walls_binary", "walls_rare"], "values": {"walls_rare": "rare"}, "seeds": 1},
+    }
+    says = {
+        "accuracy": "what each further sample adds", "sparsity": "how many fewer numbers a sampled model needs",
+        "missing": "how well hidden cells are told", "rank": "how many components there are, and what they are",
+        "speedup": "time against the printed algorithm", "leave_two_out": "which of two unseen images is whose",
+        "clusters": "whether things of a component are of one category", "anomaly": "who does what nobody else does",
+    }  # fmt: skip
+    for experiment, asked in settings.items():
+        why = why_not(experiment, traits) if experiment in SPECIAL else _too_large(experiment, tensor)
+        if why:
+            yield f"  {experiment}: null  # {why}"
+        else:
+            yield f"  # {says[experiment]}\n  {experiment}: {_flow(asked)}"
+
+
+def _too_large(experiment: str, tensor: Mapping[str, Any]) -> str:
+    if experiment == "speedup" and tensor["cells"] > REFERENCE_CELLS:
+        return "the printed algorithm makes the tensor dense, which takes too long here"
+    return ""

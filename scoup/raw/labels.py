@@ -1,0 +1,76 @@
+"""Labels of a user's own: what the indices of a mode are called, of any type, mapped to whole numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.errors import ScoupError
+
+Array = NDArray[Any]
+LONGEST_LABEL = 256
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+
+
+class Coder:
+    """Numbers the labels of one column as they come."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, int] = {}
+
+    def code(self, column: Any) -> Array | None:
+        """Return the code of each line's label, or None where a label is missing."""
+        encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+        labels = [_plain(label) for label in encoded.dictionary.to_pylist()]
+        if encoded.null_count or any(label is None for label in labels):
+            return None
+        own = np.array([self.known.setdefault(label, len(self.known)) for label in labels], np.int32)
+        return own[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _plain(label: Any) -> Any:
+    """A label as a number or a text; None for an empty one."""
+    if isinstance(label, str):
+        return label.strip() or None
+    if isinstance(label, (bool, date, time)):
+        return str(label)
+    if isinstance(label, float) and not np.isfinite(label):
+        return None
+    return label if label is None or isinstance(label, (int, float)) else str(label)
+
+
+def sorted_labels(name: str, labels: list[Any]) -> tuple[Array, Array]:
+    """Return the labels sorted, as numbers where all of them are, and the place of each.
+
+    >>> ids, place = sorted_labels("t", ["10", "9", "2"])
+    >>> ids.tolist(), place.tolist()
+    ([2, 9, 10], [2, 1, 0])
+    """
+    ids = array_of(name, labels)
+    order = np.argsort(ids, kind="stable")
+    place = np.empty(len(labels), np.int32)
+    place[order] = np.arange(len(labels), dtype=np.int32)
+    return ids[order], place
+
+
+def array_of(name: str, labels: list[Any]) -> Array:
+    """Return labels as an array of whole numbers where all of them are, of other numbers, or of texts.
+
+    >>> array_of("t", ["7", "12"]).tolist(), array_of("t", ["7", "007"]).tolist()
+    ([7, 12], ['7', '007'])
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    if len(texts) == len(labels):
+        if all(_WHOLE.fullmatch(text) for text in texts) and "-0" not in texts:
+            return np.array([int(text) for text in texts], np.int64)
+        long = next((text for text in texts if len(text) > LONGEST_LABEL), None)
+        if long is not None:
+            raise ScoupError.expected(name, f"labels of at most {LONGEST_LABEL} characters", repr(long[:40] + "..."))
+        return np.array(texts, np.str_)
+    if texts or any(isinstance(label, int) and abs(label) >= 2**63 for label in labels):
+        return array_of(name, [str(label) for label in labels])
+    return np.array(labels)
