@@ -1,6 +1,7 @@
 """Coupled sparse matrix-tensor factorization by sampling and merging."""
 
 from scoup.block import HeldOut, Observed
+from scoup.cells import Cells
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.estimators import CMTF, SCOUP
@@ -10,6 +11,7 @@ from scoup.tensor import SparseTensor
 __all__ = [
     "CMTF",
     "SCOUP",
+    "Cells",
     "CoupledData",
     "Factors",
     "HeldOut",

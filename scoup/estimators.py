@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from scoup import project
+from scoup.cells import Cells
 from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import matrix_of
 from scoup.fit import fit, fit_repetition
 from scoup.merge import merge
+from scoup.metrics import block_fits
 from scoup.records import Factors, Fit, FitReport, MergeReport, Sample
 from scoup.sample import draw
 from scoup.seeds import check_seed
@@ -128,6 +130,19 @@ class _Estimator:
             raise ScoupError(f"{type(self).__name__} is not fitted yet; call fit(data) first.")
         return project.dictionary(self.factors_, mode, block, position)
 
+    def score(self, data: CoupledData | Cells, y: Any = None) -> float:
+        """Return the share of the tensor's observed squares that the model explains: 1 is perfect, 0 as good as zero.
+
+        Matrices do not count: on cells hidden from ``fit`` this is what the model predicts, nothing else.
+        """
+        del y
+        return block_fits(check_data(data), self.factors_)["tensor"]
+
+    def __sklearn_tags__(self) -> Any:  # scikit-learn alone calls this
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+
     def reconstruct_matrix(self, mode: int = 0, position: int = 0) -> Array:
         """Return the model of a matrix, ``modes[mode] @ side.T``."""
         return matrix_of(self.factors_, mode, position)
@@ -150,8 +165,13 @@ class CMTF(_Estimator):
     >>> model = CMTF(rank=2).fit(data)
     >>> {name: round(fit, 6) for name, fit in model.report_.block_fits.items()}
     {'tensor': 1.0, 'matrix0': 1.0}
-    >>> model.predict(A[:1] @ D.T).shape  # the tensor slice of a new row of the matrix
-    (1, 7, 8)
+
+    New rows of the matrix tell the slices of the tensor that go with them:
+
+    >>> new = rng.standard_normal((1, 2))
+    >>> slices = model.predict(new @ D.T)
+    >>> slices.shape, np.allclose(slices, np.einsum("if,jf,kf->ijk", new, B, C))
+    ((1, 7, 8), True)
     """
 
     def __init__(
@@ -168,10 +188,10 @@ class CMTF(_Estimator):
         self.seed = seed
         self.progress = progress
 
-    def fit(self, data: CoupledData, y: Any = None) -> Self:
+    def fit(self, data: CoupledData | Cells, y: Any = None) -> Self:
         """Fit the model; sets ``factors_`` and ``report_``. ``y`` is ignored."""
         del y
-        check_data(data)
+        data = check_data(data)
         start = self.init if isinstance(self.init, Factors) else None
         init = "random" if start is not None else self.init
         spec = FitSpec(self.rank, self.solver, init, self.max_iter, self.tol, self.starts, self.compress)
@@ -184,13 +204,6 @@ class CMTF(_Estimator):
             result = fit(data, spec, check_seed(self.seed), start, step)
         self.factors_, self.report_ = result.factors, result.report
         return self
-
-    def score(self, data: CoupledData, y: Any = None) -> float:
-        """Return minus the cost relative to the zero model, so that larger is better."""
-        from scoup.metrics import cost, zero_cost
-
-        del y
-        return -cost(data, self.factors_) / zero_cost(data)
 
 
 class SCOUP(_Estimator):
@@ -232,10 +245,10 @@ class SCOUP(_Estimator):
         self.jobs = jobs
         self.progress = progress
 
-    def fit(self, data: CoupledData, y: Any = None) -> Self:
+    def fit(self, data: CoupledData | Cells, y: Any = None) -> Self:
         """Sample, fit and merge; sets ``factors_``, ``report_``, ``samples_`` and ``fits_``. ``y`` is ignored."""
         del y
-        check_data(data)
+        data = check_data(data)
         clock, seed = Clock(), check_seed(self.seed)
         fit_spec = FitSpec(self.rank, self.solver, self.init, self.max_iter, self.tol)
         merge_spec = MergeSpec(self.merge, self.finish)
@@ -273,13 +286,15 @@ def _tick(bar: Any, result: Fit) -> Fit:
     return result
 
 
-def check_data(data: Any) -> None:
-    """Refuse anything but :class:`CoupledData`.
+def check_data(data: Any) -> CoupledData:
+    """Return coupled data, out of its :class:`Cells` where need be; refuse anything else.
 
     >>> check_data([1, 2])
     Traceback (most recent call last):
     ...
     scoup.errors.ScoupError: data: expected a CoupledData(tensor, matrices), got list.
     """
+    data = data.data if isinstance(data, Cells) else data
     if not isinstance(data, CoupledData):
         raise ScoupError.expected("data", "a CoupledData(tensor, matrices)", type(data).__name__)
+    return data

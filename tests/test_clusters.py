@@ -5,7 +5,7 @@ import pytest
 
 from scoup.coupled import CoupledData
 from scoup.experiments import clusters
-from scoup.plot import brain, pages
+from scoup.plot import pages
 from scoup.records import Labels
 from scoup.results import Context, pick
 from scoup.seeds import generator
@@ -81,16 +81,6 @@ def test_ends_name_both_signs_and_latent_images_keep_their_places(dataset, merge
     assert top[0] == f"noun{scores.argmax()}"
     assert component["ends"]["-"]["nouns"][0]["name"] == f"noun{scores.argmin()}"
     np.testing.assert_allclose(arrays["maps"].reshape(3, -1), merged.factors.modes[1].T, rtol=1e-6)
-
-
-def test_a_nifti_file_gives_back_image_size_and_warning(dataset, merged):
-    _, arrays = clusters.material(merged, dataset, SPEC, CONTEXT)
-    content = brain.nifti(arrays["maps"][0], [3.0, 3.0, 6.0], "component1")
-    image = brain.read(content)
-    np.testing.assert_array_equal(image.get_fdata(dtype=np.float32), arrays["maps"][0])
-    assert [float(size) for size in image.header.get_zooms()] == [3.0, 3.0, 6.0]
-    assert b"no registration" in bytes(image.header["descrip"])
-    assert brain.nifti(arrays["maps"][0], [3.0, 3.0, 6.0], "component1") == content
 
 
 def test_the_page_holds_everything_itself_and_escapes_names(dataset, merged):

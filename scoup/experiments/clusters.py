@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.fit import fit_repetition
+from scoup.interop import volumes
 from scoup.merge import merge
 from scoup.records import Factors, Merged
 from scoup.results import Claim, Context, Measure, Metric, pick
@@ -172,9 +173,7 @@ def material(
     about = {**vars(context), "top": spec.top, "components": describe(merged.factors, dataset.labels, spec.top)}
     if "grid" not in dataset.facts:
         return about, {}
-    voxels, grid = dataset.label("voxel"), tuple(dataset.facts["grid"])
-    maps = np.zeros((merged.factors.rank, *grid), dtype=np.float32)
-    maps[:, voxels.columns["x"], voxels.columns["y"], voxels.columns["z"]] = merged.factors.modes[1].T
+    maps = volumes(merged.factors.modes[1], dataset.label("voxel"), dataset.facts["grid"])
     return {**about, "voxel_mm": list(dataset.facts["voxel_mm"])}, {"maps": maps}
 
 

@@ -1,48 +1,20 @@
-"""Latent brain images: slices of the subjects' grid, glass brains, and NIfTI files."""
+"""Latent brain images: slices of the subjects' grid, and projections along its axes."""
 
 from __future__ import annotations
 
-import gzip
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import nibabel
 import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from nibabel.nifti1 import Nifti1Image
 from numpy.typing import NDArray
 
+from scoup.interop import image
+
 Array = NDArray[Any]
-WARNING = "subjects' own grid; no registration to any atlas"
-
-
-def image(values: Array, voxel_mm: Sequence[float], name: str) -> Nifti1Image:
-    """Make an image of one component on the grid (x, y, z); the origin is the middle of the grid.
-
-    The public grid comes without a registration: places are comparable between components, not with an atlas,
-    and the header says so.
-    """
-    affine = np.diag([*voxel_mm, 1.0])
-    affine[:3, 3] = -np.array(voxel_mm) * (np.array(values.shape) - 1) / 2
-    made = Nifti1Image(np.asarray(values, dtype=np.float32), affine)
-    made.header["descrip"] = f"{name}: {WARNING}"[:79].encode()
-    made.header.set_xyzt_units("mm")
-    made.set_sform(affine, code=1)  # scanner space: no atlas is meant
-    made.set_qform(affine, code=1)
-    return made
-
-
-def nifti(values: Array, voxel_mm: Sequence[float], name: str) -> bytes:
-    """Return a ``.nii.gz`` of one component; the same values give the same bytes."""
-    return gzip.compress(image(values, voxel_mm, name).to_bytes(), mtime=0)
-
-
-def read(content: bytes) -> Nifti1Image:
-    """Read what :func:`nifti` wrote."""
-    return nibabel.Nifti1Image.from_bytes(gzip.decompress(content))
 
 
 def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) -> Figure:

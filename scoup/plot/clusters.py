@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from scoup.interop import WARNING
 from scoup.plot import brain, style
 from scoup.results import Metric, pick
 
@@ -38,7 +39,7 @@ def _headline(metrics: Sequence[Metric], placed: bool) -> str:
     mean, null, p = (
         np.median([m.value for m in pick(metrics, name)]) for name in ("mean_purity", "null_purity", "p_value")
     )
-    where = f" Images: {brain.WARNING}." if placed else " Places of the voxels are not known: no images."
+    where = f" Images: {WARNING}." if placed else " Places of the voxels are not known: no images."
     return f"Mean purity of categories {mean:.2f}, at random {null:.2f} (p = {p:.2g}).{where}"
 
 

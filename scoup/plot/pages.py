@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from scoup.interop import WARNING, to_nifti
 from scoup.plot import brain
 
 Array = NDArray[Any]
@@ -68,9 +69,9 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         body.append(f"<h2 id={name}>Component {component['component']}</h2>")
         if "maps" in arrays:
             values, size = np.asarray(arrays["maps"][number]), facts["voxel_mm"]
-            made[f"{name}.nii.gz"] = brain.nifti(values, size, name)
-            body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {brain.WARNING}"))
-            body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(brain.WARNING)})</p>")
+            made[f"{name}.nii.gz"] = to_nifti(values, size, name)
+            body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {WARNING}"))
+            body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(WARNING)})</p>")
         body.append(table(_members(component)))
         loads = [{"subject": subject, "loading": value} for subject, value in component["subjects"].items()]
         body.append("<h3>Subjects</h3>" + table(loads))
