@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
@@ -186,6 +185,8 @@ def match(similarity: Array) -> tuple[Array, Array]:
     >>> columns.tolist(), similarity.tolist()
     ([1, 0], [0.9, 0.8])
     """
+    from scipy.optimize import linear_sum_assignment  # here: loading it takes longer than most jobs' own work
+
     rows, columns = linear_sum_assignment(-similarity)
     return columns, similarity[rows, columns]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from scoup.solvers.als import weighted
 from scoup.terms import Term, grams_of
@@ -50,6 +49,8 @@ def solve(
     >>> round(solve(terms_of(CoupledData(np.ones((2, 2, 2)))), start, 50, 1e-9)[1][-1], 6)
     0.0
     """
+    from scipy.optimize import minimize  # here: only this solver needs it, and it is slow to load
+
     shapes, dtype = [factor.shape for factor in flat], flat[0].dtype
     scale = weighted(terms, [term.norm2 for term in terms]) or 1.0
     costs: list[float] = []
