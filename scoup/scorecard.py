@@ -50,6 +50,12 @@ def insert(text: str, name: str, block: str) -> str:
     return text[: text.index(start) + len(start)] + f"\n{block.strip()}\n" + text[text.index(end) :]
 
 
+def shown(path: Path) -> str:
+    """Return a figure with its caption, which is what the module that draws it says of itself."""
+    caption = (import_module(f"scoup.plot.{path.stem}").__doc__ or "").splitlines()[0]
+    return f"**{path.stem.replace('_', ' ')}.** {caption}\n\n![{path.stem}]({path.as_posix()})"
+
+
 def tidy(graph: str) -> str:
     """Keep of Snakemake's rule graph the names, and those arrows that no longer way implies.
 
@@ -76,10 +82,9 @@ def tidy(graph: str) -> str:
 def main(readme: str, results: str, graph: str) -> None:
     """Write the scorecard of a results folder, its figures and the rule graph into a README."""
     claims = store.read_json(Path(results) / "scorecard.json")["claims"]
-    figures = sorted((Path(results) / "figures").glob("*.svg"))
     blocks = {
         "scorecard": table(claims),
-        "figures": "\n\n".join(f"![{path.stem}]({path.as_posix()})" for path in figures),
+        "figures": "\n\n".join(map(shown, sorted((Path(results) / "figures").glob("*.png")))),
         "rulegraph": f"```mermaid\n{tidy(Path(graph).read_text())}\n```",
     }
     text = Path(readme).read_text()
