@@ -64,10 +64,13 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     signs.append(np.prod(signs, axis=0))
     weights = np.prod(norms, axis=0)
     order = np.argsort(-weights, kind="stable")
-    modes = [scale_columns(mode, norm) * sign for mode, norm, sign in zip(modes, norms, signs, strict=True)]
     owners = [block.factors[0] for block in data.blocks[1:]]
-    sides = [side * (norms[m] * signs[m]) for side, m in zip(sides, owners, strict=True)]
-    ordered = [np.ascontiguousarray(factor[:, order].astype(data.dtype, copy=False)) for factor in [*modes, *sides]]
+    # One copy of each factor, scaled in place: at a large rank the factors are as large as sparse data.
+    ordered = [np.ascontiguousarray(factor[:, order], dtype=data.dtype) for factor in [*modes, *sides]]
+    for n, (norm, sign) in enumerate(zip(norms, signs, strict=True)):
+        ordered[n] /= (np.where(norm > 0, norm, 1.0) * sign)[order]
+    for n, m in enumerate(owners, start=data.ndim):
+        ordered[n] *= (norms[m] * signs[m])[order]
     return Factors(
         weights[order], tuple(ordered[: data.ndim]), nest(ordered[data.ndim :], data.matrices), tuple(coverage)
     )
@@ -121,12 +124,13 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
     share = np.abs(factors.weights) ** (1.0 / order) if spread else np.abs(factors.weights)
     scales = [share if spread or mode == 0 else np.ones(factors.rank) for mode in range(order)]
     scales[0] = scales[0] * sign
-    modes = [mode * scale for mode, scale in zip(factors.modes, scales, strict=True)]
-    sides = []
+    modes = [mode if (scale == 1).all() else mode * scale for mode, scale in zip(factors.modes, scales, strict=True)]
+    sides: list[Array] = []
     for owner in sorted(factors.sides):
         group = factors.sides[owner]
         for side in group if isinstance(group, (list, tuple)) else [group]:
-            sides.append(side / np.where(scales[owner] == 0, 1.0, scales[owner]))
+            scale = np.where(scales[owner] == 0, 1.0, scales[owner])
+            sides.append(side if (scale == 1).all() else side / scale)
     dtype = factors.modes[0].dtype
     return [np.ascontiguousarray(factor.astype(dtype, copy=False)) for factor in [*modes, *sides]]
 

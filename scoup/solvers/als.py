@@ -54,7 +54,27 @@ def sweep(
     >>> sweep(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat))[2]
     [0.0]
     """
-    flat, grams, losses = list(flat), list(grams), [0.0] * len(terms)
+    flat, grams = list(flat), list(grams)
+    losses = advance(terms, flat, grams, positions, update)
+    return flat, grams, losses
+
+
+def advance(
+    terms: Sequence[Term],
+    flat: list[Array],
+    grams: list[Array],
+    positions: Sequence[int] | None = None,
+    update: Update = least_squares,
+) -> list[float]:
+    """Make a :func:`sweep` in place: each old factor is let go when its new one is there.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> flat = [np.ones((2, 1)) for _ in range(3)]
+    >>> advance(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat)), flat[0].round(9).tolist()
+    ([0.0], [[5.0], [5.0]])
+    """
+    losses = [0.0] * len(terms)
     for position in range(len(flat)) if positions is None else positions:
         parts = [
             (number, term, term.rhs(flat, position), term.gram(flat, grams, position))
@@ -70,7 +90,7 @@ def sweep(
         grams[position] = kernels.gram(flat[position])
         for number, term, own_rhs, own_gram in parts:
             losses[number] = term.loss(own_rhs, own_gram, flat[position], grams[position])
-    return flat, grams, losses
+    return losses
 
 
 def _sum(arrays: Sequence[Array]) -> Array:
@@ -113,16 +133,18 @@ def solve(
     costs: list[float] = []
     floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
     hurried = update is least_squares and any(term.masked for term in terms)
-    last, stride, plain = flat, STRIDE, SETTLE
+    last: list[Array] = []
+    stride, plain = STRIDE, SETTLE
     for _ in range(max_iter):
-        ahead = flat if plain or not hurried else [f + stride * (f - old) for f, old in zip(flat, last, strict=True)]
-        moved, its_grams, losses = sweep(terms, ahead, grams if ahead is flat else grams_of(ahead), update=update)
-        cost = weighted(terms, losses)
-        if ahead is not flat and cost > costs[-1]:
+        strides = hurried and not plain
+        ahead = [f + stride * (f - old) for f, old in zip(flat, last, strict=True)] if strides else flat
+        its_grams, kept = grams_of(ahead) if strides else grams, list(flat) if hurried else []
+        cost = weighted(terms, advance(terms, ahead, its_grams, update=update))
+        if strides and cost > costs[-1]:
             plain, stride = 1, SHRINK * stride
             continue
-        plain, stride = max(plain - 1, 0), stride if ahead is flat else min(GROW * stride, LONGEST)
-        last, flat, grams = flat, moved, its_grams
+        plain, stride = max(plain - 1, 0), min(GROW * stride, LONGEST) if strides else stride
+        last, flat, grams = kept, ahead, its_grams
         costs.append(cost)
         on_step(cost)
         if cost <= floor:
