@@ -12,7 +12,7 @@ from benchmarks.parts.dense import CURVE, NEAR, PEER, SCOUP, arrivals, times
 SWEEPS = 20
 PATIENCE = 40.0
 RANKS = {"wall": 25, "facebook": 25, "four": 10}
-PLAN: dict[str, Any] = {"sampling": (4, 4, 2), "side_sampling": {0: 4}, "repetitions": 4, "jobs": 2}
+PLAN: dict[str, Any] = {"sampling": (10, 10, 2), "repetitions": 4, "jobs": 2}
 GENTEN = "benchmarks.rivals:genten_curve"
 
 
@@ -51,5 +51,5 @@ def _coupled(name: str) -> list[Contender]:
         Contender("als", CURVE, same, 5),
         Contender("als, own start", CURVE, {**same, "own_start": True}, 3),
         Contender("opt", CURVE, {**same, "solver": "opt", "sweeps": 3 * SWEEPS}, 3),
-        *(Contender(f"scoup {end}", SCOUP, {**plan, "finish": end}, 3) for end in ("none", "refit", "complete")),
+        *(Contender(f"scoup {end}", SCOUP, {**plan, "finish": end}, 2) for end in ("none", "refit", "complete")),
     ]
