@@ -140,7 +140,7 @@ def _nice(factor: float) -> float:
     """Round down to 1, 2, 3, 5, 10, 20 and so on.
 
     >>> _nice(7.5), _nice(1.5), _nice(230.0)
-    (5.0, 1.0, 100.0)
+    (5.0, 1.0, 200.0)
     """
     return float(max((n for n in (1, *FACTORS, 200, 500, 1000) if n <= factor), default=1))
 

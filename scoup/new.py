@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -65,8 +66,8 @@ def _flow(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, float):
-        # YAML takes 1e-05 for a word.
-        return str(int(value)) if value == int(value) else f"{value:.1e}"
+        # YAML takes 1e-05 for a word, and 1.0e-05 for a number.
+        return str(int(value)) if value == int(value) else re.sub(r"^(\d+)e", r"\1.0e", repr(value))
     plain = isinstance(value, str) and value.replace("_", "a").replace(".", "a").replace("/", "a").replace("-", "a")
     simple = plain and plain.isascii() and plain.isalnum() and value[0].isalpha() and value.lower() not in _WORDS
     return value if simple else json.dumps(value, ensure_ascii=False)
@@ -88,9 +89,6 @@ def _plans(found: Mapping[str, Any]) -> str:
         "sparse2": (quick | {"sampling": _all(shape, 2)}, "smaller and smaller samples"),
         "sparse5": (quick | {"sampling": _all(shape, 5)}, ""),
     }
-    if len(shape) == 3 and found["tensor"]["sparse"]:
-        some = {"rank": 15, "sampling": [1, 1, 4], "weights": [1] + [0] * len(found["matrices"]), "repetitions": 4}
-        plans |= {"walls_binary": (some, "bursts, of anything"), "walls_rare": (some, "bursts between strangers")}
     if len(shape) == 3 and not found["tensor"]["sparse"]:
         pairs = {"sampling": sampling, "rank": min(2, tip["rank"])}
         plans |= {
@@ -99,7 +97,23 @@ def _plans(found: Mapping[str, Any]) -> str:
         }
     lines = ["# How components are found. rank: how many; sampling: keep one index in so many, of each mode.", "plans:"]
     lines += [f"  {name}: {_flow(plan)}" + (f"  # {why}" if why else "") for name, (plan, why) in plans.items()]
+    if len(shape) == 3 and found["tensor"]["sparse"]:
+        lines += _bursts(len(found["matrices"]), min(20, sorted(shape)[-2]))
     return "\n".join([*lines, ""])
+
+
+def _bursts(matrices: int, rank: int) -> list[str]:
+    """Plans of their own for anomaly, whole: samples of some of the days, so that each sees other bursts."""
+    plan = {
+        "rank": rank, "weights": [1] + [0] * matrices, "sampling": [1, 1, 4], "side_sampling": None, "shared": 0.1,
+        "repetitions": 4, "solver": "als", "init": "random", "max_iter": 30, "tol": 0, "starts": 1, "compress": "auto",
+        "merge": "joint", "finish": "none",
+    }  # fmt: skip
+    return [
+        "  # Bursts, in samples of the last mode alone; matrices count for nothing.",
+        f"  bursts: &bursts {_flow(plan)}",
+        "  bursts10: {<<: *bursts, sampling: [1, 1, 10], repetitions: 8}",
+    ]
 
 
 def _all(shape: Sequence[int], factor: int) -> list[int]:
@@ -119,7 +133,8 @@ def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterato
         "speedup": here | {"sampling": [tip["sampling"]], "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1},
         "leave_two_out": here | {"pairs": [], "groups": 6, "shuffles": 2},
         "clusters": here | {"deals": 1000, "seeds": 1},
-        "anomaly": here | {"plans": ["walls_binary", "walls_rare"], "values": {"walls_rare": "rare"}, "seeds": 1},
+        "anomaly": here
+        | {"plans": ["bursts", "bursts10"], "values": {"bursts": "rare", "bursts10": "rare"}, "seeds": 1},
     }
     says = {
         "accuracy": "what each further sample adds", "sparsity": "how many fewer numbers a sampled model needs",
@@ -128,14 +143,17 @@ def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterato
         "clusters": "whether things of a component are of one category", "anomaly": "who does what nobody else does",
     }  # fmt: skip
     for experiment, asked in settings.items():
-        why = why_not(experiment, traits) if experiment in SPECIAL else _too_large(experiment, tensor)
+        why = why_not(experiment, traits) or _why_not_here(experiment, tensor)
         if why:
             yield f"  {experiment}: null  # {why}"
         else:
             yield f"  # {says[experiment]}\n  {experiment}: {_flow(asked)}"
 
 
-def _too_large(experiment: str, tensor: Mapping[str, Any]) -> str:
+def _why_not_here(experiment: str, tensor: Mapping[str, Any]) -> str:
+    """Reasons that only show once the data has been read."""
     if experiment == "speedup" and tensor["cells"] > REFERENCE_CELLS:
         return "the printed algorithm makes the tensor dense, which takes too long here"
+    if experiment == "anomaly" and (tensor["values"]["least"] < 0 or not tensor["values"]["whole"]):
+        return "it looks for bursts in counts, and the values are none"
     return ""

@@ -51,13 +51,15 @@ class Columns:
     fewest: int = 2
 
 
-def read_columns(path: str | PathLike[str], columns: Columns) -> Iterator[Array]:
+def read_columns(path: str | PathLike[str], columns: Columns, after: int = 0) -> Iterator[Array]:
     """Yield float64 arrays (lines, columns) of a text table, plain or gzipped; ``\\N`` comes out as -1.
 
-    Blank lines and lines that begin with ``#`` or ``%`` are skipped.
+    Blank lines and lines that begin with ``#`` or ``%`` are skipped, and all lines up to number ``after``.
     """
     count, number, seen = columns.count, 0, False
     for piece in _pieces(Path(path)):
+        if number < after:
+            piece = _without_first(piece, after - number)  # noqa: PLW2901
         try:
             table = _parse(piece, columns, count)
         except ValueError:
@@ -70,14 +72,27 @@ def read_columns(path: str | PathLike[str], columns: Columns) -> Iterator[Array]
         raise ScoupError.expected(str(path), f"lines of {columns.what}", "an empty file")
 
 
-def count_columns(path: str | PathLike[str]) -> int:
-    """Return the number of words on the first line that is neither blank nor a comment, or 0 if there is none."""
+def _without_first(piece: bytes, lines: int) -> bytes:
+    """Blank the first lines of a piece, so that the others keep their numbers."""
+    parts = piece.split(b"\n", lines)
+    return b"\n" * (len(parts) - 1) + parts[-1] if len(parts) > lines else b"\n" * piece.count(b"\n")
+
+
+def first_line(path: str | PathLike[str]) -> tuple[int, list[bytes]]:
+    """Return number and words of the first line that is neither blank nor a comment; no words if there is none."""
+    number = 0
     for piece in _pieces(Path(path)):
-        for line in piece.split(b"\n"):
+        for line in piece.split(b"\n")[:-1]:
+            number += 1
             words = line.split()
             if words and words[0][:1] not in (b"#", b"%"):
-                return len(words)
-    return 0
+                return number, words
+    return number, []
+
+
+def count_columns(path: str | PathLike[str]) -> int:
+    """Return the number of words on the first line that is neither blank nor a comment, or 0 if there is none."""
+    return len(first_line(path)[1])
 
 
 def count_lines(path: str | PathLike[str]) -> int:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoup import kernels
+from scoup.kernels import listed
 from scoup.seeds import generator
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -66,6 +67,29 @@ def with_threads(count, call):
 def same_bytes(call):
     one, two = with_threads(1, call), with_threads(min(2, numba.config.NUMBA_NUM_THREADS), call)
     return one.tobytes() == two.tobytes()
+
+
+@SETTINGS
+@given(shapes, ranks, seeds, st.sampled_from([0.0, 0.05, 0.4, 1.0]), st.sampled_from([0, 3, 8192]))
+def test_the_product_from_a_list_of_cells_is_the_sum_over_cells(shape, rank, seed, density, short):
+    dense, coords, values, factors = problem(shape, rank, seed, density)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listed.cells, "SHORT", short)  # so that modes are short, or long, or some of both
+        for mode in range(len(shape)):
+            found = listed.mttkrp(kernels.arrange(coords, values, shape), factors, mode)
+            np.testing.assert_allclose(found, plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10)
+
+
+def test_a_large_tensor_is_not_arranged_and_gives_the_same_bytes_on_any_number_of_threads(monkeypatch):
+    shape = (9000, 300, 9000, 40)
+    coords, values, factors = large(shape, 40_000, 5)
+    arranged = [kernels.mttkrp(kernels.arrange(coords, values, shape), factors, mode) for mode in range(4)]
+    monkeypatch.setattr(listed, "LARGE", 1000)
+    for mode in range(4):
+        fibres = kernels.arrange(coords, values, shape)
+        np.testing.assert_allclose(kernels.mttkrp(fibres, factors, mode), arranged[mode], rtol=1e-9, atol=1e-9)
+        assert not fibres.orders
+        assert same_bytes(lambda mode=mode, fibres=fibres: kernels.mttkrp(fibres, factors, mode))
 
 
 @SETTINGS

@@ -14,6 +14,7 @@ from scoup.plot import style
 from scoup.results import Metric
 
 DAY = 2
+SEEN = 0.01  # of the largest entry: what is smaller would be a row of dots at zero
 Panel = Mapping[str, Any]
 
 
@@ -38,18 +39,22 @@ def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 
 def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> None:
     column, colour = panel["columns"][mode], style.COLOURS[mode]
-    places = column["index"]
+    entries = [
+        (place, value) for place, value in zip(column["index"], column["value"], strict=True) if abs(value) > SEEN
+    ]
+    places, values = [place for place, _ in entries], [value for _, value in entries]
     if mode == DAY and facts["calendar"]:
         days = [date.fromisoformat(day) for day in facts["calendar"]]
         places = [days[place] for place in places]
         axes.set_xlim(days[0], days[-1])  # type: ignore[arg-type]
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator() or AutoDateLocator()))
+        axes.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=5))
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator()))
     else:
         axes.set_xlim(0, facts["sizes"][mode])
-    axes.vlines(places, 0, column["value"], color=colour, linewidth=0.9)
-    axes.plot(places, column["value"], ".", color=colour, markersize=2.5)
+    axes.vlines(places, 0, values, color=colour, linewidth=0.9)
+    axes.plot(places, values, ".", color=colour, markersize=2.5)
     axes.axhline(0, color=style.GREY, linewidth=0.6)
-    axes.set_ylim(min(-0.15, min(column["value"], default=0) * 1.1), 1.25)
+    axes.set_ylim(min(-0.15, min(values, default=0) * 1.1), 1.25)
     axes.set_title(_title(panel, mode, facts["names"][mode]), fontsize=7.5)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,25 +13,27 @@ from matplotlib.figure import Figure
 from scoup.plot import style
 from scoup.results import Metric
 
-KINDS = {"star-out": "one poster, many walls, one day", "star-in": "many posters, one wall, one day"}
+KINDS = {"star-out": "one {1}, many {0}s, one {2}", "star-in": "many {1}s, one {0}, one {2}"}
+NAMES = ("wall", "poster", "day")
 
 
-def figure(metrics: Sequence[Metric], material: Sequence[object] = ()) -> Figure:
+def figure(metrics: Sequence[Metric], material: Sequence[Any] = ()) -> Figure:
     """Draw the share of the largest stars found by each plan; beside it precision at k of the table of all plans."""
-    del material
+    names = material[0][0]["names"] if material else NAMES
+    labels = {kind: text.format(*names) for kind, text in KINDS.items()}
     table = style.frame(metrics)
     planted = table[table.name == "precision_at"]
     drawn, grid = style.panels(1 if planted.empty else 2, height=3.0)
-    _found(grid[0, 0], table[table.name == "largest_found"])
+    _found(grid[0, 0], table[table.name == "largest_found"], labels)
     if not planted.empty:
-        _precision(grid[0, 1], planted[planted.plan == "all plans"])
+        _precision(grid[0, 1], planted[planted.plan == "all plans"], labels)
     style.letter(grid)
     return drawn
 
 
-def _found(axes: Axes, table: pd.DataFrame) -> None:
+def _found(axes: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
     plans = list(dict.fromkeys(table.plan))
-    for number, (kind, label) in enumerate(KINDS.items()):
+    for number, (kind, label) in enumerate(labels.items()):
         mine = style.quartiles(table[table.kind == kind], "plan").loc[plans]
         at = np.arange(len(plans)) + 0.38 * (number - 0.5)
         axes.barh(at, mine.mid, height=0.34, color=style.COLOURS[number], label=label, hatch=("", "//")[number])
@@ -41,8 +44,8 @@ def _found(axes: Axes, table: pd.DataFrame) -> None:
     axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.4, 1.02))
 
 
-def _precision(axes: Axes, table: pd.DataFrame) -> None:
-    for number, (kind, label) in enumerate(KINDS.items()):
+def _precision(axes: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
+    for number, (kind, label) in enumerate(labels.items()):
         mine = table[table.kind == kind]
         if not mine.empty:
             style.curve(axes, mine, "k", number, label)

@@ -28,7 +28,7 @@ def figure(metrics: Sequence[Metric]) -> Figure:
         axes.set_xlim(-0.03, 0.95)
     guess = style.quartiles(table[table.name == "mean_error"], "fraction")
     grid[0, 1].plot(guess.index, guess.mid, color=style.GREY, linestyle="--", linewidth=1, label="guessing the mean")
-    grid[0, 1].set_ylim(bottom=0)
+    grid[0, 1].set_ylim(0, 1.08 * grid[0, 1].get_ylim()[1])
     style.plain_log(grid[0, 2].yaxis)
     grid[0, 1].legend()
     style.letter(grid)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
 from scoup.raw import arrays
+from scoup.raw.mtx import read_mtx
 from scoup.raw.table import ending, is_table, read_table
 from scoup.raw.wide import read_wide
 from scoup.specs import check_choice
@@ -125,7 +126,7 @@ def _read(source: Source, listed: bool) -> Content:
         ".npy": lambda: arrays.read_npy(source.file),
         ".npz": lambda: arrays.read_npz(source.file, source.variable),
         ".mat": lambda: arrays.read_mat(source.file, source.variable),
-        ".mtx": lambda: arrays.read_mtx(source.file),
+        ".mtx": lambda: read_mtx(source.file),
     }
     values = readers[kind]()
     cells = values if listed and isinstance(values, SparseTensor) else None

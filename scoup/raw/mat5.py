@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import struct
 import zlib
+from itertools import pairwise
 from math import prod
 
 HEADER = 128
 DEEPEST = 6
 MATRIX, COMPRESSED = 14, 15
-CELL, STRUCT, CHAR = 1, 2, 4
+CELL, STRUCT, CHAR, SPARSE = 1, 2, 4, 5
 NUMBERS = range(6, 16)
 COMPLEX = 0x800
 SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8, 16: 1, 17: 2, 18: 4}
@@ -99,8 +100,23 @@ class _Walker:
             self._children(view, place, count if kind == CELL else count * self._fields(view, place), depth, kind)
         elif kind == CHAR or kind in NUMBERS:
             self._values(view, place, count, 2 if flags[0] & COMPLEX else 1)
+        elif kind == SPARSE:
+            self._sparse(view, place, shape, 2 if flags[0] & COMPLEX else 1)
         else:
             raise DamagedError(f"an array of class {kind}")
+
+    def _sparse(self, view: memoryview, place: int, shape: tuple[int, ...], halves: int) -> None:
+        """Check a sparse matrix: row numbers within the rows, column pointers that only rise, as many values."""
+        rows, place = self.numbers(view, place, 5)
+        columns, place = self.numbers(view, place, 5)
+        if len(shape) != 2 or len(columns) != shape[1] + 1 or columns[0] != 0 or columns[-1] > len(rows):
+            raise DamagedError("a sparse matrix whose columns do not add up")
+        if any(low > high for low, high in pairwise(columns)) or any(not 0 <= row < shape[0] for row in rows):
+            raise DamagedError("a sparse matrix with cells outside of it")
+        for _ in range(halves):
+            kind, data, place = self.part(view, place)
+            if kind not in SIZES or len(data) < columns[-1] * SIZES[kind]:
+                raise DamagedError(f"{len(data)} bytes for {columns[-1]} values")
 
     def _fields(self, view: memoryview, place: int) -> int:
         length, place = self.numbers(view, place, 5)

@@ -84,7 +84,10 @@ def read_head(path: str | PathLike[str]) -> Head:
 
 def _head_of(path: str | PathLike[str], line: str) -> Head:
     delimiter = "\t" if ending(path) == ".tsv" else next((mark for mark in _DELIMITERS if mark in line.strip()), ",")
-    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+    except csv.Error as error:
+        raise ScoupError.expected(f"{path}, line 1", "the names of the columns", f"{line[:40]!r} ({error})") from None
     if not any(names):
         raise ScoupError.expected(f"{path}, line 1", "the names of the columns", "an empty line")
     if all(_is_number(name) for name in names):
