@@ -12,7 +12,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profil
 REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick test cluster lint bench ui scorecard lock clean
+.PHONY: help reproduce quick test cluster lint bench docs ui scorecard lock clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (25 minutes, alone on the machine)
 	.venv-bench/bin/python -m benchmarks $(if $(PARTS),--parts $(PARTS))
 
+docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index.html), warnings being errors
+	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT)
 
@@ -50,18 +53,20 @@ scorecard: $(STAMP) ## copy the scorecard, the figures and the rule graph into t
 	$(BIN)/snakemake --rulegraph mermaid-js > build/rulegraph.mmd
 	$(BIN)/python -m scoup.scorecard README.md results build/rulegraph.mmd
 
-lock: $(STAMP) ## resolve envs/requirements.in anew into the hashed lock
-	.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-annotate --no-header --quiet envs/requirements.in -o envs/requirements.txt
+lock: $(STAMP) ## resolve envs/requirements.in and envs/docs.in anew into the hashed locks
+	for name in requirements docs; do \
+		.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--no-annotate --no-header --quiet envs/$$name.in -o envs/$$name.txt || exit 1; \
+	done
 
 clean: ## delete the environment (results stay)
 	rm -rf .venv
 
-# The peers are no dependency: they live in an environment of their own.
-.venv-bench/.installed-from-lock: $(STAMP) envs/bench.txt
-	test -x .venv-bench/bin/python || $(PYTHON3) -m venv .venv-bench
-	.venv/uv/bin/uv pip sync --quiet --python .venv-bench/bin/python --require-hashes --compile-bytecode envs/bench.txt || \
-		.venv-bench/bin/python -m pip install --quiet --require-hashes -r envs/bench.txt
+# The peers, and what builds the pages, are no dependencies: they live in environments of their own.
+.venv-%/.installed-from-lock: envs/%.txt | $(STAMP)
+	test -x .venv-$*/bin/python || $(PYTHON3) -m venv .venv-$*
+	.venv/uv/bin/uv pip sync --quiet --python .venv-$*/bin/python --require-hashes --compile-bytecode envs/$*.txt || \
+		.venv-$*/bin/python -m pip install --quiet --require-hashes -r envs/$*.txt
 	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.

@@ -26,13 +26,13 @@ class CoupledData:
     The model is ``X = [[A, B, C, ...]]`` and, for a matrix on mode m, ``Y = M S^T`` with M the
     tensor's factor of mode m. Rows of a matrix are the indices of its mode.
 
-    tensor : ndarray or SparseTensor with N >= 3 modes; NaN in a dense tensor means missing.
-    matrices : ``{mode: Y}``, Y of shape (size of mode, any), dense or scipy sparse, or a list of them.
-    tensor_mask : 0/1 array (1 = observed) for a dense tensor; ``HeldOut(cells)`` or
-        ``Observed(cells)`` for a sparse one (a bare SparseTensor is read as held out).
-    matrix_masks : shaped like ``matrices``, with None where nothing is missing.
-    weights : ``"paper"`` (every block 1), ``"balanced"`` (1 / squared norm of the block), or
-        numbers ``[w_tensor, w_matrix, ...]`` in the order tensor, then matrices by mode.
+    - ``tensor``: ndarray or SparseTensor with N >= 3 modes; NaN in a dense tensor means missing.
+    - ``matrices``: ``{mode: Y}``, Y of shape (size of mode, any), dense or scipy sparse, or a list of them.
+    - ``tensor_mask``: 0/1 array (1 = observed) for a dense tensor; ``HeldOut(cells)`` or
+      ``Observed(cells)`` for a sparse one (a bare SparseTensor is read as held out).
+    - ``matrix_masks``: shaped like ``matrices``, with None where nothing is missing.
+    - ``weights``: ``"paper"`` (every block 1), ``"balanced"`` (1 / squared norm of the block), or
+      numbers ``[w_tensor, w_matrix, ...]`` in the order tensor, then matrices by mode.
 
     >>> data = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))})
     >>> [block.name for block in data.blocks], data.block_weights

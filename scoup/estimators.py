@@ -151,13 +151,13 @@ class _Estimator:
 class CMTF(_Estimator):
     """Coupled matrix-tensor factorization of all of the data.
 
-    rank : number of components F.
-    solver : ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow), ``cd``
-        (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
-    init : ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
-    max_iter, tol : stop after so many sweeps, or when the cost changes by less than ``tol`` of itself.
-    starts : number of starts, of which the best is kept.
-    compress : ``"auto"`` compresses a long dense mode when that pays; True, False.
+    - ``rank``: number of components F.
+    - ``solver``: ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow), ``cd``
+      (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
+    - ``init``: ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
+    - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than ``tol`` of itself.
+    - ``starts``: number of starts, of which the best is kept.
+    - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
@@ -209,12 +209,12 @@ class CMTF(_Estimator):
 class SCOUP(_Estimator):
     """Sample the data with a bias to its dense parts, fit each sample, merge through common indices.
 
-    sampling : factor s >= 1 for all modes or one a mode; n = ceil(I / s) indices are kept.
-    side_sampling : the same for the columns of matrices, ``{mode: s}``; by default the mode's factor.
-    repetitions, shared : number of samples r, and the fraction p of indices common to all of them.
-    merge : ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
-    finish : ``none`` (sparse factors), ``refit`` (sweeps on covered rows), ``complete`` (a full sweep).
-    jobs : repetitions fitted at the same time; the result does not depend on it.
+    - ``sampling``: factor s >= 1 for all modes or one a mode; n = ceil(I / s) indices are kept.
+    - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default the mode's factor.
+    - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all of them.
+    - ``merge``: ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
+    - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps on covered rows), ``complete`` (a full sweep).
+    - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (20, 30, 8, 10))
