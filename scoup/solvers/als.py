@@ -24,7 +24,7 @@ Update = Callable[[Array, Array, Array], Array]
 
 # Sweeps before the first long stride; its length in steps, how it grows when taken and shrinks when not.
 SETTLE = 3
-STRIDE, LONGEST, GROW, SHRINK = 0.5, 2.0, 1.3, 0.3
+STRIDE, LONGEST, GROW, SHRINK = 0.5, 3.0, 1.5, 0.3
 
 
 def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
@@ -134,12 +134,15 @@ def solve(
     floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
     hurried = update is least_squares and any(term.masked for term in terms)
     last: list[Array] = []
-    stride, plain = STRIDE, SETTLE
+    stride, plain, order = STRIDE, SETTLE, list(range(len(flat)))
+    # The first factor to be updated is never read: best the longest, whose products with the data cost most.
+    longest_first = sorted(order, key=lambda n: -len(flat[n]))
     for _ in range(max_iter):
         strides = hurried and not plain
         ahead = [f + stride * (f - old) for f, old in zip(flat, last, strict=True)] if strides else flat
         its_grams, kept = grams_of(ahead) if strides else grams, list(flat) if hurried else []
-        cost = weighted(terms, advance(terms, ahead, its_grams, update=update))
+        order = longest_first if strides else order
+        cost = weighted(terms, advance(terms, ahead, its_grams, order, update))
         if strides and cost > costs[-1]:
             plain, stride = 1, SHRINK * stride
             continue
