@@ -1,5 +1,8 @@
 """Kernels against plain numpy, and the same bytes from any number of threads."""
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
@@ -278,3 +281,23 @@ def test_arrangement_of_sorted_cells_copies_nothing_for_the_first_mode():
     assert np.shares_memory(order.values, values)
     assert np.shares_memory(order.leaves, coords)
     assert prod(order.middles.shape) == order.starts.size - 1
+
+
+ONCE = """
+import numpy as np
+from scoup import kernels
+tensor, factor = np.ones((3, 8, 2)), np.ones((8, 2))
+kernels.contract(tensor, factor), kernels.spread(tensor, np.ones((3, 2, 2)))
+coords = np.array([[0, 1], [1, 2], [0, 1]])
+kernels.mttkrp(kernels.arrange(coords, np.ones(2), (3, 8, 2)), [np.ones((3, 2)), factor, np.ones((2, 2))], 1)
+"""
+
+
+def test_kernels_are_compiled_once_and_then_found_by_every_process(tmp_path):
+    """Hundreds of jobs start in a run: one that compiles for itself costs more than what it computes."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", ONCE], env=environment, check=True)
+        found.append({path.name for path in tmp_path.rglob("*.nbc")})
+    assert found[0] == found[1] != set()

@@ -9,7 +9,7 @@ from itertools import product as pairs
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import literally, njit
 
 from scoup.kernels.fibres import Array, frozen
 from scoup.kernels.lanes import live, load, scaled, store
@@ -210,30 +210,33 @@ def _density_lines(first, last, lines, shape, sums):
             index[n] = 0
 
 
+# Tiles stand outside the makers of kernels: one that closes over a compiled function is never found in the cache.
+@compiled
+def _contract_tile(width, window, slab, rows, sums, out):
+    literally(width)
+    first, last, low, high = window
+    rank, fours, whole = rows.shape[1], first + (last - first) // 4 * 4, live(width, width)
+    for c in range(0, rank, width):
+        mask = live(width, rank - c)
+        sums[:] = 0
+        for j in range(first, fours, 4):
+            m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
+            m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
+            for q in range(low, high):
+                total = scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                total = scaled(scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
+                store(sums, q - low, 0, whole, scaled(total, slab[j + 3, q], m3))
+        for j in range(fours, last):
+            m0 = load(rows, j, c, mask)
+            for q in range(low, high):
+                store(sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0))
+        for q in range(low, high):
+            store(out, q, c, mask, load(sums, q - low, 0, whole))
+
+
 @cache
 def _contract_span(width: int) -> Callable[..., Any]:
     """``out[p, q] = sum_j cells[p, j, q] rows[j]`` within a span (p, p_end, j, j_end, q, q_end), four j at a time."""
-
-    @compiled
-    def tile(lines, columns, slab, rows, sums, out):
-        low, high = columns
-        rank, fours, whole = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4, live(width, width)
-        for c in range(0, rank, width):
-            mask = live(width, rank - c)
-            sums[:] = 0
-            for j in range(lines[0], fours, 4):
-                m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
-                m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
-                for q in range(low, high):
-                    total = scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
-                    total = scaled(scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
-                    store(sums, q - low, 0, whole, scaled(total, slab[j + 3, q], m3))
-            for j in range(fours, lines[1]):
-                m0 = load(rows, j, c, mask)
-                for q in range(low, high):
-                    store(sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0))
-            for q in range(low, high):
-                store(out, q, c, mask, load(sums, q - low, 0, whole))
 
     @compiled
     def kernel(span, cells, rows, out):
@@ -241,36 +244,39 @@ def _contract_span(width: int) -> Callable[..., Any]:
         sums = np.empty((min(BLOCK, span[5] - span[4]), width), out.dtype)
         for p in range(span[0], span[1]):
             for low in range(span[4], span[5], BLOCK):
-                tile((span[2], span[3]), (low, min(low + BLOCK, span[5])), cells[p], rows, sums, out[p])
+                window = (span[2], span[3], low, min(low + BLOCK, span[5]))
+                _contract_tile(width, window, cells[p], rows, sums, out[p])
 
     return kernel
+
+
+@compiled
+def _spread_tile(width, lines, columns, slab, rows, out):
+    literally(width)
+    rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
+    for c in range(0, rank, width):
+        mask = live(width, rank - c)
+        for j in range(lines[0], fours, 4):
+            a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
+            d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
+            for q in range(columns[0], columns[1]):
+                row = load(rows, q, c, mask)
+                a, b = scaled(a, slab[j, q], row), scaled(b, slab[j + 1, q], row)
+                d, e = scaled(d, slab[j + 2, q], row), scaled(e, slab[j + 3, q], row)
+            store(out, j, c, mask, a)
+            store(out, j + 1, c, mask, b)
+            store(out, j + 2, c, mask, d)
+            store(out, j + 3, c, mask, e)
+        for j in range(fours, lines[1]):
+            a = load(out, j, c, mask)
+            for q in range(columns[0], columns[1]):
+                a = scaled(a, slab[j, q], load(rows, q, c, mask))
+            store(out, j, c, mask, a)
 
 
 @cache
 def _spread_rows(width: int) -> Callable[..., Any]:
     """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in the given range, four j at a time."""
-
-    @compiled
-    def tile(lines, columns, slab, rows, out):
-        rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
-        for c in range(0, rank, width):
-            mask = live(width, rank - c)
-            for j in range(lines[0], fours, 4):
-                a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
-                d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
-                for q in range(columns[0], columns[1]):
-                    row = load(rows, q, c, mask)
-                    a, b = scaled(a, slab[j, q], row), scaled(b, slab[j + 1, q], row)
-                    d, e = scaled(d, slab[j + 2, q], row), scaled(e, slab[j + 3, q], row)
-                store(out, j, c, mask, a)
-                store(out, j + 1, c, mask, b)
-                store(out, j + 2, c, mask, d)
-                store(out, j + 3, c, mask, e)
-            for j in range(fours, lines[1]):
-                a = load(out, j, c, mask)
-                for q in range(columns[0], columns[1]):
-                    a = scaled(a, slab[j, q], load(rows, q, c, mask))
-                store(out, j, c, mask, a)
 
     @compiled
     def kernel(first, last, cells, rows, out):
@@ -280,6 +286,6 @@ def _spread_rows(width: int) -> Callable[..., Any]:
             for p in range(pre):
                 for low in range(0, post, BLOCK):
                     lines, columns = (start, min(start + BLOCK, last)), (low, min(low + BLOCK, post))
-                    tile(lines, columns, cells[p], rows[p], out)
+                    _spread_tile(width, lines, columns, cells[p], rows[p], out)
 
     return kernel
