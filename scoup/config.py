@@ -59,6 +59,21 @@ def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
     return kept, left_out
 
 
+def check_modes(config: Config, asked: Mapping[str, Config]) -> None:
+    """Refuse sampling factors that are not one for each mode of a data set that some experiment of ``asked`` uses."""
+    for name, settings in asked.items():
+        given = {f"plans.{plan}.sampling": config["plans"][plan]["sampling"] for plan in _plans(settings)}
+        own = {f"experiments.{name}.sampling.{n}": factors for n, factors in enumerate(settings.get("sampling", []))}
+        # An experiment that names factors of its own takes the rest of its plan only; rank takes all indices.
+        factors = own or (given if name != "rank" else {})
+        for dataset in settings["datasets"]:
+            modes = traits(config["datasets"][dataset]).names
+            for key, values in factors.items():
+                if isinstance(values, list) and len(values) != len(modes):
+                    wanted = f"one factor, or {len(modes)}, one a mode of {dataset} ({', '.join(modes)})"
+                    raise ScoupError.expected(key, wanted, values)
+
+
 def used(config: Config) -> list[str]:
     """Return the data sets that some experiment uses."""
     return sorted({name for settings in experiments(config).values() for name in settings["datasets"]})

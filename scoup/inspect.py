@@ -23,6 +23,7 @@ RANK = 5
 FACTORS = (2, 3, 5, 10, 20, 50, 100)  # of sampling that are tried
 KEPT = 20_000  # cells that a sample should hold, that its components mean something
 DENSE_CELLS = 200_000  # cells that a sample of dense data holds: a fit of a second
+PROGRAM = 150_000_000  # bytes, before any data
 LEAST = 50  # indices that a sample keeps of a mode
 
 
@@ -88,16 +89,18 @@ def _modes(data: CoupledData, labels: Sequence[Labels]) -> list[dict[str, Any]]:
 
 
 def fit_bytes(data: CoupledData, rank: int) -> int:
-    """Estimate the bytes of a fit of all of the data: the data, its order for each mode, and a few sets of factors.
+    """Estimate the bytes of reading all of the data and fitting it: the program, the data, and what is made of it.
+
+    A sparse block is sorted when it is read, which takes some 28 bytes a cell for a while; dense data is mapped.
 
     >>> fit_bytes(CoupledData(np.ones((10, 10, 10))), 1) > 8000
     True
     """
     sparse = [block.values for block in data.blocks if isinstance(block.values, SparseTensor)]
-    orders = sum(4 * cells.nnz * (cells.ndim - 1) for cells in sparse)
+    sorting = sum(cells.nnz * max(28, 4 * (cells.ndim - 1)) for cells in sparse)
+    dense = data.nbytes - sum(cells.nbytes for cells in sparse)
     masks = sum(9 * prod(block.shape) for block in data.blocks if block.mask is not None and not block.is_sparse)
-    # Data that is not sorted, and dense data that is not of double precision, is held twice for a while.
-    return 2 * data.nbytes + orders + masks + 6 * 8 * rank * sum(data.sizes) + 150_000_000
+    return int(data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM)
 
 
 def advise_sampling(data: CoupledData, rank: int) -> list[float]:

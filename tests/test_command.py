@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from scoup import SparseTensor, config
+from scoup import ScoupError, SparseTensor, config
 from scoup.command import main
 from scoup.experiments import suited
 from scoup.guess import guess
@@ -73,6 +73,18 @@ def test_new_writes_a_configuration_that_passes_all_checks(posts, capsys):
     assert left_out == []
     assert all(settings["datasets"] == ["mine"] for settings in kept.values())
     assert config.own_files(whole["datasets"]["mine"]) == ["posts.csv", "links.csv"]
+
+
+def test_sampling_factors_for_another_number_of_modes_are_refused(posts):
+    main(["new", "mine", "posts.csv"])
+    whole = configured("mine")
+    kept, _ = config.leave_out(whole)
+    config.check_modes(whole, kept)
+    whole["plans"]["scoup"]["sampling"] = [2, 2, 2, 2]
+    with pytest.raises(
+        ScoupError, match=r"plans.scoup.sampling: expected one factor, or 3, one a mode of mine \(wall, "
+    ):
+        config.check_modes(whole, kept)
 
 
 def test_new_for_dense_images_with_a_subject_mode(tmp_path, monkeypatch):

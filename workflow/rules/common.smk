@@ -18,6 +18,7 @@ try:
     settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
     settings.check_ranks(config, settings.shapes(config["datasets"]))
     EXPERIMENTS, LEFT_OUT = settings.leave_out(config)
+    settings.check_modes(config, EXPERIMENTS)
 except ScoupError as error:
     raise WorkflowError(f"config: {error} No job was started.")
 
