@@ -19,7 +19,7 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import congruence, match
 from scoup.fit import fit
-from scoup.holdout import HoldOut, hold_out
+from scoup.holdout import hold_out
 from scoup.records import Factors, Fit
 from scoup.seeds import generator
 from scoup.specs import FitSpec, check_integer, check_number
@@ -83,34 +83,36 @@ def scan(data: CoupledData, spec: ScanSpec, seed: int = 0) -> list[Look]:
     >>> [bool(look.errors.mean() < 1e-3) for look in looks]
     [False, True]
     """
-    folds = [hold_out(data, spec.hidden, fold_seed(seed, number)) for number in range(spec.folds)]
-    pairs = [split(data, seed, number) for number in range(spec.halves)]
+    specs = [replace(spec.fit, rank=rank) for rank in spec.ranks]
+    # Part by part, so that one copy of the data is held at a time.
+    errors = np.array([_predict(data, specs, spec.hidden, fold_seed(seed, n)) for n in range(spec.folds)])
+    agreed = [_halves(data, specs, seed, n) for n in range(spec.halves)]
     looks = []
-    for rank in spec.ranks:
-        looks.append(_look(data, replace(spec.fit, rank=rank), spec.starts, seed, (folds, pairs)))
-        log.info("rank %d: error on hidden cells %.4f", rank, looks[-1].errors.mean())
+    for place, one in enumerate(specs):
+        fits = sorted((fit(data, one, fold_seed(seed, n)) for n in range(spec.starts)), key=lambda f: f.report.cost)
+        halves = [found[place] for found in agreed]
+        looks.append(_look(data, fits, errors[:, place], halves))
+        log.info("rank %d: error on hidden cells %.4f", one.rank, looks[-1].errors.mean())
     return looks
 
 
-def _look(data: CoupledData, spec: FitSpec, starts: int, seed: int, parts: tuple[list[HoldOut], list[Any]]) -> Look:
-    folds, pairs = parts
-    fits = sorted((fit(data, spec, fold_seed(seed, n)) for n in range(starts)), key=lambda one: one.report.cost)
+def _look(data: CoupledData, fits: Sequence[Fit], errors: Array, halves: Sequence[Array]) -> Look:
     best = fits[0].factors
-    errors = [_predict(fold, spec, fold_seed(seed, number)) for number, fold in enumerate(folds)]
-    agreed = [_halves(pair, spec, fold_seed(seed, number)) for number, pair in enumerate(pairs)]
-    again = [agreement(best.flat, other.factors.flat) for other in fits[1:]]
+    seeds = [agreement(best.flat, other.factors.flat) for other in fits[1:]]
     return Look(
-        spec.rank, fits[0], np.array(errors), _rows(again, spec.rank), _rows(agreed, spec.rank),
+        best.rank, fits[0], errors, _rows(seeds, best.rank), _rows(halves, best.rank),
         _core(data, best), metrics.degeneracy(best),
     )  # fmt: skip
 
 
-def _rows(found: list[Array], rank: int) -> Array:
+def _rows(found: Sequence[Array], rank: int) -> Array:
     return np.array(found).reshape(len(found), rank)
 
 
-def _predict(fold: HoldOut, spec: FitSpec, seed: int) -> float:
-    return metrics.held_out_error(fold.truth, fold.coords, fit(fold.data, spec, seed).factors)
+def _predict(data: CoupledData, specs: Sequence[FitSpec], hidden: float, seed: int) -> list[float]:
+    """Error of every rank on the cells that one fold hides."""
+    fold = hold_out(data, hidden, seed)
+    return [metrics.held_out_error(fold.truth, fold.coords, fit(fold.data, one, seed).factors) for one in specs]
 
 
 def _core(data: CoupledData, factors: Factors) -> float | None:
@@ -148,11 +150,14 @@ def split(data: CoupledData, seed: int, number: int) -> tuple[int, CoupledData, 
     return mode, half(order[:middle]), half(order[middle:])
 
 
-def _halves(pair: tuple[int, CoupledData, CoupledData], spec: FitSpec, seed: int) -> Array:
-    """Agreement of two halves on all factors but that of the mode that was split."""
-    mode, *halves = pair
-    flats = [fit(half, spec, seed).factors.flat for half in halves]
-    return agreement(*([factor for n, factor in enumerate(flat) if n != mode] for flat in flats))
+def _halves(data: CoupledData, specs: Sequence[FitSpec], seed: int, number: int) -> list[Array]:
+    """Agreement of two halves at every rank, on all factors but that of the mode that was split."""
+    mode, *halves = split(data, seed, number)
+    found = []
+    for one in specs:
+        flats = [fit(half, one, fold_seed(seed, number)).factors.flat for half in halves]
+        found.append(agreement(*([factor for n, factor in enumerate(flat) if n != mode] for flat in flats)))
+    return found
 
 
 def fold_seed(seed: int, number: int) -> int:

@@ -81,14 +81,15 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
 def rank(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
     """The recommendation with its reasons, and the strongest labels of every component: as a page, CSV and JSON."""
     del arrays
-    rows = list(facts["components"])
+    columns = ("component", "weight", "mode", "place", "label", "loading")
+    rows = [{name: row[name] for name in columns} for row in facts["components"]]
     why = "".join(f"<li>{escape(text)}</li>" for text in (*facts["reasons"], *facts["warnings"]))
     about = (
         f"The strongest labels of every mode for each component of the model of rank {facts['shown']} on all the data. "
         "Signs are chosen so that strong entries are positive; where one mode must give way, it is the most balanced."
     )
     note = "" if facts["rank"] else "<p class=mark>No rank is recommended: read these components with care.</p>"
-    body = [f"<h2>Recommended: {escape(facts['words'])}</h2><ul>{why}</ul>{note}<h2>Components</h2><p>{about}</p>"]
+    body = [f"<h2>Recommendation: {escape(facts['words'])}</h2><ul>{why}</ul>{note}<h2>Components</h2><p>{about}</p>"]
     body.append("<input id=filter placeholder='filter, for example a label' aria-label='filter'>" + table(rows))
     page = document("Rank", facts, body)
     return {"index.html": page, "table.csv": _csv(rows), "table.json": json.dumps(rows, indent=1).encode()}

@@ -88,12 +88,14 @@ def _core(axes: Axes, table: pd.DataFrame) -> None:
     mine = table[table.name == "core_consistency"]
     shown = mine.assign(value=np.maximum(mine.value, LOWEST_CORE))
     if len(shown):
-        style.curve(axes, shown, "rank", 0, f"lower values at {LOWEST_CORE:g}")
+        cut = (mine.value < LOWEST_CORE).any()
+        style.curve(axes, shown, "rank", 0, f"lower values at {LOWEST_CORE:g}" if cut else "_whole")
     else:
-        axes.text(0.5, 0.5, "not defined: cells are missing", ha="center", transform=axes.transAxes, fontsize=7)
+        axes.text(0.5, 0.5, "not defined: cells are missing, or the core is too large", ha="center", transform=axes.transAxes, fontsize=7)
     at = sorted(table[(table.name == "triple_cosine") & (table.value <= DEGENERATE)]["rank"].unique())
-    if at or len(shown):
-        axes.plot(at, np.full(len(at), LOWEST_CORE - 6), "x", color="#B00000", label="degenerate" if at else None)
+    if at:
+        axes.plot(at, np.full(len(at), LOWEST_CORE - 6), "x", color="#B00000", label="degenerate")
+    if axes.get_legend_handles_labels()[1]:
         axes.legend()
     axes.set_ylim(LOWEST_CORE - 10, 105)
     axes.set_ylabel("core consistency, %")
