@@ -74,8 +74,9 @@ def advance(
     >>> advance(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat)), flat[0].round(9).tolist()
     ([0.0], [[5.0], [5.0]])
     """
+    order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
-    for position in range(len(flat)) if positions is None else positions:
+    for place, position in enumerate(order):
         parts = [
             (number, term, term.rhs(flat, position), term.gram(flat, grams, position))
             for number, term in enumerate(terms)
@@ -84,20 +85,24 @@ def advance(
         # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
         live = [part for part in parts if part[1].weight > 0] or parts
         weights = [part[1].weight or 1.0 for part in live]
-        rhs = _sum([part[2] if weight == 1 else weight * part[2] for weight, part in zip(weights, live, strict=True)])
+        # A loss is that of a term's last update: earlier right-hand sides need not be kept.
+        final = [part for part in parts if not set(part[1].factors) & set(order[place + 1 :])]
+        rhs = _sum([weight * part[2] if weight != 1 else part[2] for weight, part in zip(weights, live, strict=True)],
+                   spare=not final)  # fmt: skip
         gram = _sum([weight * part[3] for weight, part in zip(weights, live, strict=True)])
         flat[position] = update(gram, rhs, flat[position])
         grams[position] = kernels.gram(flat[position])
-        for number, term, own_rhs, own_gram in parts:
+        for number, term, own_rhs, own_gram in final:
             losses[number] = term.loss(own_rhs, own_gram, flat[position], grams[position])
     return losses
 
 
-def _sum(arrays: Sequence[Array]) -> Array:
-    """Add arrays, a shared (F, F) Gram broadcast over row-wise ones."""
+def _sum(arrays: Sequence[Array], spare: bool = False) -> Array:
+    """Add arrays, a shared (F, F) Gram broadcast over row-wise ones; into the first if that is to spare."""
     total = arrays[0]
     for array in arrays[1:]:
-        total = total + array
+        # A view may be on what a term keeps for later.
+        total = np.add(total, array, out=total if spare and total.flags.owndata else None)
     return total
 
 
