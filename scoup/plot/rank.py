@@ -91,7 +91,8 @@ def _core(axes: Axes, table: pd.DataFrame) -> None:
         cut = (mine.value < LOWEST_CORE).any()
         style.curve(axes, shown, "rank", 0, f"lower values at {LOWEST_CORE:g}" if cut else "_whole")
     else:
-        axes.text(0.5, 0.5, "not defined: cells are missing, or the core is too large", ha="center", transform=axes.transAxes, fontsize=7)
+        why = "not defined: cells are missing, or the core is too large"
+        axes.text(0.5, 0.5, why, ha="center", transform=axes.transAxes, fontsize=7)
     at = sorted(table[(table.name == "triple_cosine") & (table.value <= DEGENERATE)]["rank"].unique())
     if at:
         axes.plot(at, np.full(len(at), LOWEST_CORE - 6), "x", color="#B00000", label="degenerate")
