@@ -30,7 +30,7 @@ test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; under 8 minutes)
 	$(BIN)/python -m tests.cluster.slurm install
-	$(BIN)/python -m pytest -m cluster tests/cluster
+	$(BIN)/python -m pytest -m cluster --durations=6 tests/cluster
 
 lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/ruff check .
