@@ -93,7 +93,8 @@ class Run:
 def command(folder, *options):
     """Return the call of Snakemake on the tiny configuration, by the Slurm profile, with impatient looks at jobs."""
     return [
-        sys.executable, "-m", "tests.cluster.impatient", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+        sys.executable, "-m", "tests.cluster.impatient",
+        "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
         "--configfile", str(TINY), "--workflow-profile", str(ROOT / "workflow" / "profiles" / "slurm"),
         "--max-status-checks-per-second", "1", *options,
     ]  # fmt: skip
