@@ -127,6 +127,8 @@ def _same_labels(file: str, matrix: Content, tensor: Content) -> str:
     """The mode called like the matrix's first column, or else the first with nearly as many of its labels as any."""
     if matrix.names[0] in tensor.names:
         return matrix.names[0]
+    if not tensor.keyed and len(matrix.ids[0]) in map(len, tensor.ids):
+        return tensor.names[[len(ids) for ids in tensor.ids].index(len(matrix.ids[0]))]
     shared = [int(np.count_nonzero(places(matrix.ids[0], ids) >= 0)) for ids in tensor.ids]
     if not any(shared):
         hint = f"write {file}:MODE with the mode that its rows are"

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -198,6 +199,16 @@ def test_rows_of_a_matrix_find_their_mode_by_label(tmp_path):
     assert [label.ids.tolist() for label in dataset.labels[3:]] == [["p", "q"], ["age", "height"]]
 
 
+def test_a_table_with_a_row_for_each_position_names_the_mode(tmp_path):
+    np.save(tmp_path / "a.npy", counts())
+    wide = write(tmp_path, "wide.csv", "thing,p,q\n" + "".join(f"{name},{n},1\n" for n, name in enumerate("zyxwvutsr")))
+    matrices = [{"file": wide, "mode": 0, "layout": "wide"}]
+    dataset = couple_files(FilesOptions.of({"tensor": str(tmp_path / "a.npy"), "matrices": matrices}))
+    assert "".join(dataset.labels[0].ids) == "zyxwvutsr"
+    assert dataset.data.blocks[1].values[:, 0].tolist() == list(range(9))
+    assert dataset.facts["left_out"] == [0]
+
+
 def test_a_file_of_labels_fixes_order_and_size_and_brings_facts(tmp_path):
     tensor = write(tmp_path, "a.csv", "who,b,c\nx,1,1\ny,2,2\n")
     people = write(tmp_path, "people.csv", "name,category\ny,old\nq,old\nx,new\n")
@@ -365,3 +376,22 @@ def test_download_records_the_users_files_and_leaves_them_where_they_are(tmp_pat
     dataset = preprocess("files", tmp_path / "raw", {"tensor": tensor})
     assert dataset.provenance.files[0].sha256 == made.files[0].sha256
     assert "files" in DATASETS
+
+
+def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_its_file(tmp_path, monkeypatch):
+    shape, count = (3000, 2000, 1000, 100), 150_000
+    places_ = generator(4, "test", "files").integers(1, shape, (count, 4))
+    path = tmp_path / "a.tns"
+    path.write_text("".join(f"{a} {b} {c} {d} 2.5\n" for a, b, c, d in places_.tolist()))
+    # As for a tensor of a hundred times the size: pieces are small against the whole, and it is not arranged.
+    monkeypatch.setattr("scoup.text._PIECE", 1 << 15)
+    monkeypatch.setattr("scoup.kernels.listed.LARGE", 1000)
+    CMTF(2, max_iter=1, init="random").fit(CoupledData(SparseTensor.from_dense(counts(5, (20, 12, 11, 10)))))
+    tracemalloc.start()
+    try:
+        dataset = couple_files(FilesOptions.of({"tensor": str(path)}))
+        CMTF(2, max_iter=2, init="random").fit(dataset.data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * path.stat().st_size

@@ -75,7 +75,7 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         body.append(table(_members(component)))
         loads = [{"subject": subject, "loading": value} for subject, value in component["subjects"].items()]
         body.append("<h3>Subjects</h3>" + table(loads))
-    return {"index.html": document("Components of BrainQ", facts, body), **made}
+    return {"index.html": document(f"Components of {facts['dataset']}", facts, body), **made}
 
 
 def rank(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:

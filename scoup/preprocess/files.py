@@ -76,7 +76,10 @@ def couple_files(
     sides: dict[int, list[_Side]] = {}
     for source in options.matrices:
         mode = mode_of(source, content.names)
-        sides.setdefault(mode, []).append(_on_mode(source, labels[mode]))
+        named = content.keyed or bool({mode, content.names[mode]} & set(options.labels))
+        side = _on_mode(source, labels[mode], named)
+        labels[mode] = labels[mode] if side.adopted is None else Labels(labels[mode].name, side.adopted)
+        sides.setdefault(mode, []).append(side)
     matrices = {mode: _single([_plain(side.content.values) for side in some]) for mode, some in sorted(sides.items())}
     masks = {mode: _single([side.mask for side in some]) for mode, some in sides.items()}
     data = CoupledData(_plain(content.values), matrices, _mask(given, content), masks)
@@ -88,11 +91,15 @@ def couple_files(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """A matrix with its rows in the order of its mode, its mask, and how many of its rows are no index of the mode."""
+    """A matrix with its rows in the order of its mode, its mask, and how many of its rows are no index of the mode.
+
+    ``adopted`` are labels that the mode, having none but positions, takes over from the matrix.
+    """
 
     content: Content
     mask: Any
     left_out: int
+    adopted: Array | None = None
 
 
 def _single(items: list[Any]) -> Any:
@@ -193,14 +200,21 @@ def places(own: Array, among: Array) -> Array:
     return np.where(among[order][found] == own, order[found], -1)
 
 
-def _on_mode(source: Source, labels: Labels) -> _Side:
-    """Read a matrix and bring its rows in the order of a mode's labels."""
+def _on_mode(source: Source, labels: Labels, named: bool) -> _Side:
+    """Read a matrix and bring its rows in the order of a mode's labels.
+
+    A mode that is not ``named`` has positions for labels: a table with a row for each of them is in their order.
+    """
     content, left_out = read(source, listed=source.observed == "listed"), 0
     if len(content.names) != 2:
         raise ScoupError.expected(source.file, "a matrix: two columns of labels or two axes", f"{len(content.names)}")
     if content.keyed:
         place = places(content.ids[0], labels.ids)
         left_out = int(np.count_nonzero(place < 0))
+        if left_out and not named and source.layout == "wide" and place.size == len(labels):
+            adopted = content.ids[0]
+            content = replace(content, ids=(labels.ids, content.ids[1]))
+            return _Side(content, _mask(source, content), 0, adopted)
         if left_out == place.size:
             got = f"none of {content.names[0]}, such as {str(content.ids[0][0])!r}"
             raise ScoupError.expected(source.file, f"labels of {labels.name}, such as {str(labels.ids[0])!r}", got)
