@@ -17,7 +17,7 @@ FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "af
 def figure(metrics: Sequence[Metric]) -> Figure:
     """Draw a panel for each number of workers; full fits appear in all of them."""
     table = style.frame(metrics)
-    workers = sorted(table[table.contender == "SCOUP"].workers.unique())
+    workers = sorted(table[table.contender == "SCOUP"].workers.astype(int).unique())
     drawn, grid = style.panels(len(workers), height=3.4, sharey=True)
     for axes, count in zip(grid[0], workers, strict=True):
         for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
@@ -45,9 +45,9 @@ def ends_of(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def _points(axes: Axes, table: pd.DataFrame, by: str, number: int, label: str) -> None:
-    """Draw the medians over seeds of one contender, joined in the order of time."""
+    """Draw the medians over seeds of one contender, joined from mild sampling to harsh."""
     inverse = table[table.name == "speedup"].assign(value=lambda rows: 1 / rows.value)
-    time = style.quartiles(inverse, by).sort_values("mid")
+    time = style.quartiles(inverse, by)
     cost = style.quartiles(table[table.name == "relative_cost"], by).loc[time.index]
     axes.errorbar(
         time.mid, cost.mid,
