@@ -28,9 +28,9 @@ quick: $(STAMP) ## the same, small (under 2 minutes), into build/quick/results
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
 
-cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; under 8 minutes)
+cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; 8 minutes)
 	$(BIN)/python -m tests.cluster.slurm install
-	$(BIN)/python -m pytest -m cluster --durations=6 tests/cluster
+	$(BIN)/python -m pytest -m cluster --durations=6 $(FLAGS) tests/cluster
 
 lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/ruff check .
