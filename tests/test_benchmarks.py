@@ -130,10 +130,11 @@ def test_an_outcome_comes_back_from_its_file_and_names_no_machine(tmp_path, monk
 
 def test_figures_are_drawn_from_what_there_is(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FIGURES", tmp_path)
+    monkeypatch.setattr(figures, "PIXELS", tmp_path / "pixels")
     runs = {"runs": [1.0, 2.0], "seconds": 1.5, "curves": [[(0.1, 2.0), (1.0, 1.0)], [(0.2, 2.0), (2.0, 1.0)]]}
     grown = {"seconds": 1.0, "one_thread": 2.0, "fit_bytes": 3e6, "data_bytes": 1e6}
     parts = [
-        stored("dense", results={"als compressed": runs, "scoup complete (1, 86, 1)": runs, "genten cp_als": runs}),
+        stored("dense", results={"als compressed": runs, "scoup complete (1, 300, 1)": runs, "genten cp_als": runs}),
         stored("growth", results={"cells/10": grown, "cells/100": grown, "rank/2": grown, "rank/4": grown}),
     ]
     drawn = figures.draw(parts)
