@@ -88,7 +88,8 @@ def cost_figure(groups: dict[str, Results], titles: dict[str, str]) -> Figure:
                 _draw_curve(axes, who, numbers, best)
         axes.axhline(1e-3, color=style.GREY, linewidth=0.8, linestyle=":")
         axes.set(title=titles[group], xlabel="seconds", xscale="log", yscale="log")
-        axes.set_ylim(bottom=0.7 * FLOOR)
+        # Where a line search begins with a wild step its first points are off the scale.
+        axes.set_ylim(0.7 * FLOOR, min(axes.get_ylim()[1], 3.0))
         if alone:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
         else:
