@@ -39,7 +39,7 @@ lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (25 minutes, alone on the machine)
+bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (half an hour, alone on the machine)
 	.venv-bench/bin/python -m benchmarks $(if $(PARTS),--parts $(PARTS))
 
 docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index.html), warnings being errors

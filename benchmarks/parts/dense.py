@@ -10,7 +10,7 @@ from benchmarks.outcome import Outcome
 
 RANK, SWEEPS = 5, 100
 # Peers that are in no goal are stopped after so many seconds (GenTen after so many sweeps: it cannot be told to).
-PATIENCE, GENTEN_SWEEPS = 40.0, 10
+PATIENCE, GENTEN_SWEEPS = 25.0, 10
 NEAR = 1.001
 SAME: dict[str, Any] = {"name": "brainq", "rank": RANK}
 SHARED = {**SAME, "sweeps": SWEEPS}

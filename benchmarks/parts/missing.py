@@ -9,7 +9,7 @@ from benchmarks.parts.dense import CURVE, NEAR, PEER, arrivals
 
 RANK, SWEEPS = 5, 200
 SHARES = (10, 30, 60)
-PATIENCE = 15.0
+PATIENCE = 10.0
 SWEEP = "benchmarks.ours:missing_sweep"
 
 
@@ -43,7 +43,8 @@ def _fits(share: int) -> list[Contender]:
     same = {"name": f"missing{share}", "rank": RANK, "sweeps": SWEEPS, "tol": 1e-8}
     peer = {"name": f"missing{share}", "rank": RANK, "sweeps": SWEEPS, "patience": PATIENCE, "peer": "tensorly parafac"}
     return [
-        *(Contender(solver, CURVE, {**same, "solver": solver}, 3) for solver in ("als", "cd", "opt")),
+        *(Contender(solver, CURVE, {**same, "solver": solver}, 5) for solver in ("als", "cd")),
+        Contender("opt", CURVE, {**same, "solver": "opt"}, 1, warm=False),
         Contender("tensorly parafac", PEER, peer, 1, warm=False),
     ]
 
