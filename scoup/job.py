@@ -39,7 +39,7 @@ def job(snakemake: Any) -> Iterator[None]:
         log.info("facts %s", json.dumps(_facts(snakemake)))
         with threads(max(1, int(snakemake.threads))):
             yield
-        log.info("facts %s", json.dumps({"ended": time.time()}))
+        log.info("facts %s", json.dumps({"ended": time.time(), "processor": time.process_time()}))
         log.info("%s done in %.1f s", snakemake.rule, time.perf_counter() - started)
     except (ScoupError, MemoryError, OSError) as error:
         log.exception("%s failed", snakemake.rule)
@@ -72,6 +72,7 @@ def describe_code() -> str:
 def _facts(snakemake: Any) -> dict[str, Any]:
     return {
         "started": time.time(),
+        "startup": time.process_time(),
         "host": platform.node(),
         "threads": int(snakemake.threads),
         "version": _version(),
