@@ -29,6 +29,10 @@ def measure() -> Outcome:
 def judge(results: dict[str, Numbers]) -> Outcome:
     """Compare whole fits: all sweeps, and the time to 0.1 % of the best cost, sorting of the cells included."""
     checks, remarks = [], []
+    for method in ("MttkrpSingle", "MttkrpDefault"):
+        got = ratio(pace(results["facebook/als"]), pace(results[f"wall/genten {method}"]))
+        what = f"a coupled sweep within a fit / genten {method}'s of the tensor alone, within its fit"
+        checks.append(Check(what, got, "<=", 0.6))
     for name in RANKS:
         own = {who.split("/")[1]: numbers for who, numbers in results.items() if who.startswith(f"{name}/")}
         target = NEAR * lowest(own)
@@ -39,6 +43,15 @@ def judge(results: dict[str, Numbers]) -> Outcome:
             checks.append(Check(f"{TITLES[name]}: {peer} / als, {SWEEPS} sweeps", whole, ">=", 1.0))
             checks.append(Check(f"{TITLES[name]}: {peer} / als, time to 0.1 % of the best cost", near, ">=", 1.0))
     return Outcome(results, checks, remarks)
+
+
+def pace(result: Numbers) -> list[float]:
+    """Seconds a sweep after the first, of each run.
+
+    >>> pace({"curves": [[(5.0, 9.0), (6.0, 8.0), (7.0, 7.0)]]})
+    [1.0]
+    """
+    return [(curve[-1][0] - curve[0][0]) / (len(curve) - 1) for curve in result["curves"]]
 
 
 def _alone(name: str) -> list[Contender]:
