@@ -34,11 +34,13 @@ def measure(
     """
     reference, zero = metrics.cost(data, full), metrics.zero_cost(data)
     size = metrics.output_size(full)
-    found = controls(context, data, random_factors(data, full.rank, context.seed), reference, "random")
+    chance = random_factors(data, full.rank, context.seed)
+    found = controls(context.on(plan="random"), data, chance, reference, "random")
     if planted is not None:
-        found += controls(context, data, planted, reference, "planted")
+        ideal = context.on(plan="planted")
+        found += controls(ideal, data, planted, reference, "planted")
         theirs = sum(int(np.count_nonzero(factor)) for factor in planted)
-        found.append(context.metric(PLANTED_SIZE, size / theirs, control="planted"))
+        found.append(ideal.metric(PLANTED_SIZE, size / theirs, control="planted"))
     for plan, (fits, samples) in runs.items():
         here = context.on(plan=plan)
         for finish in finishes:

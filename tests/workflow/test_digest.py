@@ -37,7 +37,7 @@ def test_a_stage_knows_the_modules_behind_its_script():
 def test_a_changed_module_changes_its_stages_only(code):
     folder, take = code
     before = {stage: take(stage) for stage in ("sample", "fit", "merge", "accuracy")}
-    with (folder / "scoup" / "merge.py").open("a") as file:
+    with (folder / "scoup" / "merge" / "joint.py").open("a") as file:
         file.write("\nADDED = 1\n")
     after = {stage: take(stage) for stage in before}
     assert {stage for stage in before if before[stage] != after[stage]} == {"merge", "accuracy"}
@@ -46,8 +46,8 @@ def test_a_changed_module_changes_its_stages_only(code):
 def test_comments_and_docstrings_change_nothing(code):
     folder, take = code
     before = take("merge")
-    path = folder / "scoup" / "merge.py"
-    path.write_text("# a comment\n" + path.read_text().replace('"""Merge', '"""Join'))
+    path = folder / "scoup" / "merge" / "joint.py"
+    path.write_text("# a comment\n" + path.read_text().replace('"""The joint', '"""The other'))
     assert take("merge") == before
 
 
