@@ -78,7 +78,8 @@ def roofline(results: dict[str, Numbers]) -> list[str]:
     peak = results["gemm"]["flops"] / results["gemm"]["seconds"]
     remarks = [
         f"limits: reading {rate['stream'] / 1e9:.1f} GB/s, gathering rows of {RANK} numbers "
-        f"{rate['gather'] / 1e9:.1f} GB/s, GEMM {peak / 1e9:.0f} GFLOP/s"
+        f"at random {rate['gather'] / 1e9:.1f} GB/s, GEMM {peak / 1e9:.0f} GFLOP/s; where a few users have most of the "
+        "posts their rows stay in cache, and sparse kernels pass the limit of gathering"
     ]
     for name in (n for n in results if n.startswith(("dense ", "sparse ", "solve "))):
         one = results[name]
