@@ -22,7 +22,7 @@ reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracki
 	$(SNAKEMAKE) $(REPORT) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a folder of its own, so that a quick look never overwrites a long run.
-quick: $(STAMP) ## the same, small (under 2 minutes), into build/quick/results
+quick: $(STAMP) ## the same, small (3 minutes), into build/quick/results
 	$(SNAKEMAKE) $(REPORT) --directory build/quick --configfile workflow/configs/quick.yaml
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
