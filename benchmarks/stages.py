@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from scoup import store
 from scoup.job import read_facts
 from scoup.scorecard import insert
 
@@ -52,7 +53,7 @@ def main(results: str, readme: str = "") -> None:
         print(text)
         return
     path = Path(readme)
-    path.write_text(insert(path.read_text(), "stages", text))
+    store.write_text(path, insert(path.read_text(), "stages", text))
 
 
 if __name__ == "__main__":

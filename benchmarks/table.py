@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.curves import Check
 from benchmarks.outcome import Stored
+from scoup import store
 from scoup.scorecard import insert
 
 # One-minute load from which a part was not alone: its own threads, and half a process more.
@@ -90,7 +91,7 @@ def fill(readme: Path, stored: Sequence[Stored]) -> None:
     shown = [name for name in SHOWN if name in parts]
     pictures = [f"![{name}: cost, time or memory](results/figures/bench/{name}.svg)" for name in shown]
     block = "\n\n".join([markdown(stored), *pictures])
-    readme.write_text(insert(readme.read_text(), "bench", block))
+    store.write_text(readme, insert(readme.read_text(), "bench", block))
 
 
 def text(stored: Stored) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from scoup import datasets, store
+from scoup import datasets
 from scoup.errors import ScoupError
 from scoup.preprocess import preprocess
 from scoup.raw import brainq, facebook
@@ -15,6 +15,7 @@ from scoup.simulate.brainq import SIZES as BRAIN_SIZES
 from scoup.simulate.brainq import draw_mask
 from scoup.simulate.facebook import SIZES as NETWORK_SIZES
 from scoup.simulate.meanings import questions
+from scoup.simulate.truth import TRUTH_FILE, read_truth
 from tests.ridge import leave_two_out
 
 PAPERS = (
@@ -47,7 +48,7 @@ def test_same_seed_same_bytes_other_seed_other_bytes(raw, tmp_path, name):
     simulate(name, tmp_path / "other", "tiny", 1)
     first = digests(raw[name])
     assert first == digests(tmp_path / "same")
-    assert set(first) == {*datasets.get(name).file_names, "truth.json"}
+    assert set(first) == {*datasets.get(name).file_names, TRUTH_FILE}
     assert not set(first.values()) & set(digests(tmp_path / "other").values())
 
 
@@ -92,7 +93,7 @@ def test_good_subjects_can_be_decoded_and_the_worst_cannot(raw):
 def test_maps_are_shared_between_subjects_up_to_a_shift(raw):
     """Brains that have the same voxels respond alike: the shared maps outweigh the subjects' own variation."""
     data = preprocess("brainq", raw["brainq"], {"grid": "compact", "outside": "missing"}).data
-    truth = store.read_json(raw["brainq"] / "truth.json")
+    truth = read_truth(raw["brainq"])
     alive = np.array(truth["attributes"]["alive"])
     maps = np.einsum("n,nvs->vs", alive, data.blocks[0].values)
     both = data.blocks[0].mask.all(axis=(0, 2))
@@ -129,7 +130,7 @@ def test_posts_go_mostly_between_friends_and_grow(tmp_path):
 
 @pytest.mark.parametrize("kind", ["spammer", "birthday", "flood", "conversation", "community"])
 def test_what_is_planted_is_in_the_posts(raw, wall, kind):
-    truth = store.read_json(raw["facebook"] / "truth.json")
+    truth = read_truth(raw["facebook"])
     events = [event for event in truth["planted"] if event["kind"] == kind]
     assert len(events) >= 2
     for event in events:

@@ -26,7 +26,7 @@ Runs = Mapping[str, tuple[Sequence[Fit], Sequence[Sample]]]
 
 def measure(
     data: CoupledData, runs: Runs, full: Factors, finishes: Sequence[str], context: Context,
-    planted: Sequence[Array] | None = None,
+    planted: Sequence[Array] = (),
 ) -> list[Metric]:  # fmt: skip
     """Return output size and cost relative to the ``full`` model; ``runs`` holds fits and samples by plan.
 
@@ -36,7 +36,7 @@ def measure(
     size = metrics.output_size(full)
     chance = random_factors(data, full.rank, context.seed)
     found = controls(context.on(plan="random"), data, chance, reference, "random")
-    if planted is not None:
+    if planted:
         ideal = context.on(plan="planted")
         found += controls(ideal, data, planted, reference, "planted")
         theirs = sum(int(np.count_nonzero(factor)) for factor in planted)

@@ -12,21 +12,20 @@ from matplotlib.ticker import MaxNLocator
 from scoup.plot import style
 from scoup.results import Metric
 
-FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
 def figure(metrics: Sequence[Metric]) -> Figure:
     """Draw a column for each finish: relative cost above, explained share below."""
     table = style.frame(metrics)
-    finishes = [finish for finish in FINISHES if finish in set(table.finish.dropna())]
+    finishes = [finish for finish in style.FINISHES if finish in set(table.finish.dropna())]
     drawn, grid = style.panels(len(finishes), rows=2, height=2.5)
     for column, finish in enumerate(finishes):
         here = table[table.finish == finish]
         for row, name in enumerate(("relative_cost", "explained_share")):
             _panel(grid[row, column], here, name)
             style.control(grid[row, column], table, CONTROLS[name], "random", "random factors")
-        grid[0, column].set_title(f"{FINISHES[finish]}\n{_monotone(here)}", fontsize=7.5)
+        grid[0, column].set_title(f"{style.FINISHES[finish]}\n{_monotone(here)}", fontsize=7.5)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from scoup.plot import style
 from scoup.results import Metric
 
-FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
 CONTROLS = ("control_cost", "planted_output_size")
 
 
@@ -21,8 +20,8 @@ def figure(metrics: Sequence[Metric]) -> Figure:
     datasets = list(dict.fromkeys(table.dataset))
     drawn, grid = style.panels(len(datasets))
     for axes, dataset in zip(grid[0], datasets, strict=True):
-        for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
-            _curve(axes, table[(table.dataset == dataset) & (table.finish == finish)], number, FINISHES[finish])
+        for number, finish in enumerate(name for name in style.FINISHES if name in set(table.finish)):
+            _curve(axes, table[(table.dataset == dataset) & (table.finish == finish)], number, style.FINISHES[finish])
         _controls(axes, table[table.dataset == dataset])
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")

@@ -11,8 +11,6 @@ from matplotlib.figure import Figure
 from scoup.plot import style
 from scoup.results import Metric
 
-FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
-
 
 def figure(metrics: Sequence[Metric]) -> Figure:
     """Draw a panel for each number of workers; full fits appear in all of them."""
@@ -20,9 +18,9 @@ def figure(metrics: Sequence[Metric]) -> Figure:
     workers = sorted(table[table.contender == "SCOUP"].workers.astype(int).unique())
     drawn, grid = style.panels(len(workers), height=3.4, sharey=True)
     for axes, count in zip(grid[0], workers, strict=True):
-        for number, finish in enumerate(name for name in FINISHES if name in set(table.finish)):
+        for number, finish in enumerate(name for name in style.FINISHES if name in set(table.finish)):
             mine = table[(table.contender == "SCOUP") & (table.workers == count) & (table.finish == finish)]
-            _points(axes, mine, "sampling", number, f"SCOUP, {FINISHES[finish]}")
+            _points(axes, mine, "sampling", number, f"SCOUP, {style.FINISHES[finish]}")
         for number, name in enumerate(("reference", "als", "compressed als"), start=3):
             _points(axes, table[table.contender == name], "contender", number, name)
         style.control(axes, table, "control_cost", "random", "random factors")

@@ -24,6 +24,8 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":"]
 GREY = "0.45"
+# What a reader is told of the finishes of a merge.
+FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
 WIDTH = 7.0  # inches: two columns of a journal page
 
 LOOK: dict[str, Any] = {

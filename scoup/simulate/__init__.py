@@ -17,7 +17,6 @@ from scoup.threads import one_thread
 
 SIZES = ("full", "quick", "tiny")
 SIMULATORS = {"brainq": simulate_brainq, "facebook": simulate_facebook, "random": simulate_random}
-TRUTH_FILE = "truth.json"
 
 
 def simulate(name: str, folder: str | PathLike[str], size: str = "full", seed: int = 0) -> None:

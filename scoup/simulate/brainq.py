@@ -21,6 +21,7 @@ from scoup.datasets import QUESTIONS_FILE, SUBJECTS, subject_file
 from scoup.raw.brainq import CATEGORIES, CATEGORY_OF, EPOCHS, GRID, INFO_FIELDS, META_FIELDS, NOUNS
 from scoup.seeds import generator
 from scoup.simulate.meanings import ATTRIBUTES, MEASURES, draw_answers, draw_attributes, questions
+from scoup.simulate.truth import write_truth
 
 Array = NDArray[Any]
 _PUBLISHED_VOXELS = (21764, 21253, 20651, 20395, 20601, 19919, 19750, 20082, 21344)
@@ -67,7 +68,7 @@ def simulate_brainq(folder: Path, size: str, seed: int) -> None:
             name: {"centres": places, "signs": signs} for name, places, signs in zip(ATTRIBUTES, *centres, strict=True)
         },
     }
-    store.write_json(folder / "truth.json", truth)
+    write_truth(folder, truth)
 
 
 def draw_mask(grid: tuple[int, int, int], count: int, rng: np.random.Generator) -> Array:

@@ -21,6 +21,7 @@ from scoup import store
 from scoup.datasets import LINKS_FILE, WALL_FILE
 from scoup.seeds import generator
 from scoup.simulate.planted import Plant, draw_plants
+from scoup.simulate.truth import write_truth
 
 Array = NDArray[Any]
 LAST_DAY = (date(2009, 1, 22) - date(1970, 1, 1)).days  # of the published posts
@@ -80,7 +81,7 @@ def simulate_facebook(folder: Path, size: str, seed: int) -> None:
         "planted": events,
         "community": crowd.community[np.argsort(names)],
     }
-    store.write_json(folder / "truth.json", truth)
+    write_truth(folder, truth)
 
 
 def draw_crowd(users: int, rng: np.random.Generator) -> Crowd:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scoup import store
 from scoup.datasets import MATRIX_FILE, TENSOR_FILE
 from scoup.seeds import generator
+from scoup.simulate.truth import write_truth
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -49,7 +50,7 @@ def simulate_random(folder: Path, size: str, seed: int) -> None:
     matrix = _add_noise(_outer(A, D), rng)
     _write_tns(folder / TENSOR_FILE, tensor)
     _write_tns(folder / MATRIX_FILE, matrix)
-    store.write_json(folder / "truth.json", {"what": "simulated", "factors": factors})
+    write_truth(folder, {"what": "simulated", "factors": factors})
 
 
 def _sparse_factor(rows: int, spec: RandomSize, rng: np.random.Generator) -> Array:

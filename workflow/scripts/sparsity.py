@@ -1,12 +1,11 @@
 """Measure output size against cost for a range of sampling factors."""
 
-from pathlib import Path
-
 import numpy as np
 
 from scoup import results, store
 from scoup.experiments.sparsity import measure
 from scoup.job import job
+from scoup.simulate.truth import read_truth
 
 with job(snakemake):
     at, dataset = snakemake.wildcards, store.read_data(snakemake.input.data)
@@ -18,9 +17,7 @@ with job(snakemake):
         runs[plan] = ([results.read_fit(next(fits)) for _ in samples], samples)
     context = results.Context("sparsity", at.dataset, "whole", "", int(at.seed), dataset.provenance.mark)
     # Only data that was made of factors says which; no fit ever reads this.
-    truth = Path(snakemake.input.raw) / "truth.json"
-    planted = store.read_json(truth).get("factors") if truth.exists() else None
-    planted = planted and [np.array(factor) for factor in planted]
+    planted = [np.array(factor) for factor in read_truth(snakemake.input.raw).get("factors", [])]
     full = results.read_merged(snakemake.input.full).factors
     found = measure(data, runs, full, settings["finishes"], context, planted)
     results.write_metrics(snakemake.output.metrics, found, settings)
