@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
+from scoup import plot
 from scoup.coupled import CoupledData
-from scoup.experiments import clusters
+from scoup.experiments import clusters, images
 from scoup.plot import pages
 from scoup.records import Labels
 from scoup.results import Context, pick
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
 from scoup.store import Dataset
+from scoup.tensor import SparseTensor
 
 GRID, KINDS, EACH = (4, 5, 6), 4, 6
 CONTEXT = Context("clusters", "planted", "whole", "groups", 0, "simulated")
@@ -43,11 +45,11 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def merged(dataset):
-    return clusters.find(dataset.data, SPEC, seed=0)
+    return clusters.find(dataset, SPEC, seed=0)
 
 
 def test_planted_categories_beat_random_deals(dataset, merged):
-    found = clusters.measure(merged, dataset.label("noun").columns["category"], SPEC, CONTEXT)
+    found = clusters.measure(merged, dataset, SPEC, CONTEXT)
     assert pick(found, "mean_purity")[0].value > pick(found, "null_purity")[0].value + 0.2
     assert pick(found, "p_value")[0].value < 0.05
     assert len(pick(found, "purity")) == 2 * 3
@@ -55,7 +57,8 @@ def test_planted_categories_beat_random_deals(dataset, merged):
 
 def test_categories_that_mean_nothing_do_not_beat_random_deals(dataset, merged):
     dealt = generator(3, "test", "deal").permutation(dataset.label("noun").columns["category"])
-    found = clusters.measure(merged, dealt, SPEC, CONTEXT)
+    nouns = Labels("noun", dataset.labels[0].ids, {"category": dealt})
+    found = clusters.measure(merged, Dataset(dataset.data, [nouns, *dataset.labels[1:]]), SPEC, CONTEXT)
     assert pick(found, "p_value")[0].value > 0.05
 
 
@@ -76,16 +79,16 @@ def test_purity_counts_the_most_frequent_category():
 def test_ends_name_both_signs_and_latent_images_keep_their_places(dataset, merged):
     facts, arrays = clusters.material(merged, dataset, SPEC, CONTEXT)
     component = facts["components"][0]
-    top = [noun["name"] for noun in component["ends"]["+"]["nouns"]]
+    top = [noun["name"] for noun in component["ends"]["+"]["noun"]]
     scores = merged.factors.modes[0][:, 0]
     assert top[0] == f"noun{scores.argmax()}"
-    assert component["ends"]["-"]["nouns"][0]["name"] == f"noun{scores.argmin()}"
+    assert component["ends"]["-"]["noun"][0]["name"] == f"noun{scores.argmin()}"
     np.testing.assert_allclose(arrays["maps"].reshape(3, -1), merged.factors.modes[1].T, rtol=1e-6)
 
 
 def test_the_page_holds_everything_itself_and_escapes_names(dataset, merged):
     facts, arrays = clusters.material(merged, dataset, SPEC, CONTEXT)
-    facts["components"][0]["ends"]["+"]["nouns"][0]["name"] = "<script>"
+    facts["components"][0]["ends"]["+"]["noun"][0]["name"] = "<script>"
     made = pages.files("clusters", facts, arrays)
     page = made["index.html"].decode()
     assert "http" not in page.replace("http-equiv", "")
@@ -99,3 +102,53 @@ def test_without_places_there_are_no_images(dataset, merged):
     facts, arrays = clusters.material(merged, plain, SPEC, CONTEXT)
     assert arrays == {}
     assert sorted(pages.files("clusters", facts, arrays)) == ["index.html"]
+
+
+@pytest.fixture(scope="module")
+def own(dataset):
+    """The same in the words of a user: four modes, subjects first, and dishes instead of nouns."""
+    subjects, kinds = dataset.labels[2], dataset.labels[0].columns
+    dishes = Labels("dish", np.array([f"dish{n}" for n in range(KINDS * EACH)]), kinds)
+    images = np.moveaxis(np.asarray(dataset.data.blocks[0].values), 2, 0).reshape(2, KINDS * EACH, 30, 4)
+    labels = [subjects, dishes, Labels("sensor", np.arange(30)), Labels("hour", np.arange(4)), dataset.labels[3]]
+    tastes = Labels("taste", np.array([f"Taste{n} in $" for n in range(20)]))
+    return Dataset(CoupledData(images, {1: dataset.data.blocks[1].values}), [*labels[:4], tastes])
+
+
+def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words(own):
+    wide = clusters.ClustersSpec(
+        5.0, 3, 400, SampleSpec(3, (1, 1, 2, 1), None, 0.5, 2), FitSpec(3, max_iter=60), MergeSpec("joint", "complete")
+    )
+    found = clusters.find(own, wide, seed=0)
+    assert (found.factors.modes[0].sum(axis=0) >= 0).all()
+    metrics = clusters.measure(found, own, wide, CONTEXT)
+    assert pick(metrics, "p_value")[0].value < 0.05
+    material = clusters.material(found, own, wide, CONTEXT)
+    assert material[0]["names"] == ["dish", "taste", "subject"]
+    shown = pages.files("clusters", *material)["index.html"].decode() + " ".join(texts(metrics, material))
+    assert "dish1" in shown
+    assert "Taste1" in shown
+    for word in ("noun", "question", "voxel"):
+        assert word not in shown
+
+
+def texts(metrics, material):
+    drawn = plot.draw("clusters", metrics, [material])
+    return [text.get_text() for text in drawn.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_leave_two_out_sees_things_features_and_subjects(dataset, own):
+    found = images.flattened(own)
+    assert [label.name for label in found.labels] == ["dish", "sensor x hour", "subject", "taste"]
+    np.testing.assert_array_equal(found.data.blocks[0].values, dataset.data.blocks[0].values)
+    assert images.flattened(dataset) is dataset
+
+
+def test_a_matrix_given_as_a_list_of_cells_is_the_same_matrix(dataset):
+    sparse = SparseTensor.from_dense(dataset.data.blocks[1].values)
+    listed = Dataset(CoupledData(dataset.data.blocks[0].values, {0: sparse}), dataset.labels)
+    np.testing.assert_array_equal(
+        images.flattened(listed).data.blocks[1].values, np.asarray(dataset.data.blocks[1].values)
+    )
+    same = [clusters.prepare(one.data, 5.0).blocks[1].values for one in (listed, dataset)]
+    np.testing.assert_array_equal(*same)

@@ -199,9 +199,17 @@ def test_bootstrap_brackets_the_share_and_is_wider_than_binomial():
     assert high[0] - low[0] > bounds[1] - bounds[0]
 
 
-def test_groups_that_do_not_divide_the_nouns_are_refused():
-    with pytest.raises(ScoupError, match="groups: expected a number that divides the 12 nouns, got 5"):
-        choices.deal(12, 5, seed=0)
+def test_every_noun_is_in_one_group_whether_or_not_groups_divide_them():
+    for nouns, count in ((12, 4), (13, 4), (47, 6)):
+        members = choices.deal(nouns, count, seed=0)
+        groups = [set(group.tolist()) for group in members]
+        assert sum(map(len, groups)) == nouns == len(set.union(*groups))
+        assert {len(group) for group in groups} <= {members.shape[1], members.shape[1] - 1}
+
+
+def test_groups_that_are_too_small_are_refused():
+    with pytest.raises(ScoupError, match="groups: expected four or more, of two of the 9 things or more each, got 5"):
+        choices.deal(9, 5, seed=0)
 
 
 def test_missing_cells_are_refused():
@@ -227,7 +235,7 @@ def test_scoup_runs_tell_a_planted_pair_apart(data):
 def test_a_pair_that_is_no_noun_is_refused(data):
     models = SampleSpec(2), FitSpec(2), MergeSpec()
     spec = pairs.PairsSpec([("closet", "watch")], 1, ["paper"], 0.1, *models)
-    with pytest.raises(ScoupError, match="pairs: expected nouns of the data set, got 'closet'"):
+    with pytest.raises(ScoupError, match=r"pairs: expected labels of the things \(nouns\), got 'closet'"):
         pairs.measure(data, ["a"] * NOUNS, ["P1"], spec, CONTEXT)
 
 

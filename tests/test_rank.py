@@ -14,6 +14,7 @@ from scoup.factors import matrix_of, tensor_of, upright
 from scoup.plot import pages
 from scoup.records import Fit, FitReport, Labels
 from scoup.results import Context, pick
+from scoup.seeds import generator
 from scoup.store import Dataset
 
 CONTEXT = Context("rank", "planted", "whole", "full", 0, "simulated")
@@ -196,3 +197,14 @@ def test_page_and_figure_say_what_is_recommended_and_why(scanned):
     texts = [text.get_text() for text in drawn.findobj(lambda artist: hasattr(artist, "get_text"))]
     assert any(facts["words"] in text and facts["reasons"][0][:40] in text for text in texts)
     assert any("simulated data: planted" in text for text in texts)
+
+
+def test_matrices_are_called_by_what_their_rows_and_columns_are():
+    rng = generator(0, "test", "names")
+    data = CoupledData(rng.standard_normal((6, 5, 4)), {0: rng.standard_normal((6, 3))})
+    names = ("wall", "poster", "day", "friend")
+    labels = [Labels(name, np.arange(size)) for name, size in zip(names, data.sizes, strict=True)]
+    looks = scan(data, ScanSpec(ranks=(1,), folds=2, starts=1, halves=1))
+    made = rank.material(looks, Dataset(data, labels), 3, CONTEXT)
+    drawn = plot.draw("rank", rank.measure(looks, CONTEXT), [made])
+    assert "wall x friend" in [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]

@@ -23,15 +23,21 @@ DECISIONS = ("distance", "cosine")
 
 
 def deal(nouns: int, count: int, seed: int) -> Array:
-    """Deal nouns into ``count`` groups of equal size: (count, nouns / count).
+    """Deal nouns into ``count`` groups: (count, nouns / count), rounded up.
 
-    >>> deal(12, 4, seed=0).shape
-    (4, 3)
+    A group that is one short holds its first noun twice: left out it is once, and in the choice it weighs double.
+
+    >>> deal(12, 4, seed=0).shape, deal(13, 4, seed=0).shape
+    ((4, 3), (4, 4))
     """
-    if count < 4 or nouns % count or nouns // count < 2:
-        hint = "at least four groups of two nouns or more"
-        raise ScoupError.expected("groups", f"a number that divides the {nouns} nouns", count, hint)
-    return generator(seed, "leave_two_out", "groups").permutation(nouns).reshape(count, -1)
+    if count < 4 or nouns // count < 2:
+        raise ScoupError.expected("groups", f"four or more, of two of the {nouns} things or more each", count)
+    order = generator(seed, "leave_two_out", "groups").permutation(nouns)
+    size, more = divmod(nouns, count)
+    if not more:
+        return order.reshape(count, size)
+    ends = np.cumsum([size + (group < more) for group in range(count)])
+    return np.stack([np.resize(group, size + 1) for group in np.split(order, ends[:-1])])
 
 
 def triples(count: int) -> list[tuple[int, ...]]:

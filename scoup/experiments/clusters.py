@@ -2,7 +2,8 @@
 
 Each component sorts the nouns from one end to the other; both ends count, since the sign of a component is free.
 Categories of the nouns are never shown to the model: are the nouns at an end of one category more often than when
-categories are dealt at random?
+categories are dealt at random? In a user's own data nouns are the things that the matrix is about, whatever they are
+called, and there may be any number of modes beside them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.experiments.images import dense, roles
 from scoup.fit import fit_repetition
 from scoup.interop import volumes
 from scoup.merge import merge
@@ -30,13 +32,11 @@ from scoup.store import Dataset
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
 
-PURITY = Measure("purity", "share", "higher", 0.0, 1.0, "most frequent category among the first nouns of an end")
+PURITY = Measure("purity", "share", "higher", 0.0, 1.0, "most frequent category among the first of an end")
 MEAN_PURITY = Measure("mean_purity", "share", "higher", 0.0, 1.0, "mean purity over both ends of all components")
 NULL_PURITY = Measure("null_purity", "share", "none", 0.0, 1.0, "mean purity when categories are dealt at random")
 P_VALUE = Measure("p_value", "probability", "lower", 0.0, 1.0, "share of random deals with as high a mean purity")
-SPREAD = Measure(
-    "category_share", "share", "higher", 0.0, 1.0, "variance of the nouns' scores that lies between categories"
-)
+SPREAD = Measure("category_share", "share", "higher", 0.0, 1.0, "variance of the scores that lies between categories")
 FIT = Measure("block_fit", "share", "higher", None, 1.0, "1 - squared error over squares of a block")
 SIGNS = ("+", "-")
 
@@ -59,30 +59,33 @@ class ClustersSpec:
 
 def prepare(data: CoupledData, weight: float) -> CoupledData:
     """Centre images over nouns, standardise answers, and weigh both blocks by their norm."""
-    images, answers = (np.asarray(block.values, dtype=np.float64) for block in data.blocks)
-    images = images - images.mean(axis=0)
+    images, answers = (dense(block).astype(np.float64) for block in data.blocks)
+    things = data.blocks[1].factors[0]
+    images = images - images.mean(axis=things, keepdims=True)
     spread = answers.std(axis=0)
     answers = (answers - answers.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
     norms = [float(np.vdot(block, block)) for block in (images, answers)]
     if min(norms) == 0:
-        raise ScoupError.expected("data", "images and answers that differ between nouns", "constant ones")
-    return CoupledData(images, {0: answers}, weights=(1 / norms[0], weight / norms[1]))
+        raise ScoupError.expected("data", "a tensor and a matrix that differ between things", "constant ones")
+    return CoupledData(images, {things: answers}, weights=(1 / norms[0], weight / norms[1]))
 
 
-def find(data: CoupledData, spec: ClustersSpec, seed: int) -> Merged:
+def find(dataset: Dataset, spec: ClustersSpec, seed: int) -> Merged:
     """Sample, fit and merge; components point up: their subjects' loadings sum to more than zero."""
-    ready = prepare(data, spec.weight)
+    things, subjects = roles(dataset)
+    ready = prepare(dataset.data, spec.weight)
     samples = draw(ready, spec.sample, seed)
     fits = [fit_repetition(ready, sample, spec.fit, seed) for sample in samples]
     merged = merge(fits, samples, ready, spec.merge)
-    return Merged(_upright(merged.factors), merged.report)
+    return Merged(_upright(merged.factors, things, subjects), merged.report)
 
 
-def _upright(factors: Factors) -> Factors:
+def _upright(factors: Factors, things: int, subjects: int) -> Factors:
     """Turn each component so that subjects load positively: the sign goes over to the voxels."""
-    sign = np.where(factors.modes[2].sum(axis=0) < 0, -1.0, 1.0)
-    nouns, voxels, subjects, *rest = factors.flat
-    return factors.replace_flat([nouns, voxels * sign, subjects * sign, *rest])
+    sign = np.where(factors.modes[subjects].sum(axis=0) < 0, -1.0, 1.0)
+    voxels = next(mode for mode in range(len(factors.modes)) if mode not in (things, subjects))
+    turned = [factor * sign if mode in (voxels, subjects) else factor for mode, factor in enumerate(factors.flat)]
+    return factors.replace_flat(turned)
 
 
 def ends(scores: Array, count: int) -> tuple[Array, Array]:
@@ -122,10 +125,11 @@ def category_share(scores: Array, categories: Array) -> float:
     return min(1.0, between / total) if total > 0 else 0.0
 
 
-def measure(merged: Merged, categories: Sequence[str], spec: ClustersSpec, context: Context) -> list[Metric]:
+def measure(merged: Merged, dataset: Dataset, spec: ClustersSpec, context: Context) -> list[Metric]:
     """Return the purity of every end, its null, and how much of each block the model explains."""
-    codes = np.unique(np.asarray(categories), return_inverse=True)[1]
-    nouns = merged.factors.modes[0]
+    things, _ = roles(dataset)
+    codes = np.unique(np.asarray(dataset.labels[things].columns["category"]), return_inverse=True)[1]
+    nouns = merged.factors.modes[things]
     members = np.concatenate([ends(nouns[:, f], spec.top) for f in range(nouns.shape[1])])
     found = purity(np.repeat(codes[None], len(members), axis=0), members)
     null = null_purity(members, codes, spec.deals, context.seed)
@@ -143,23 +147,25 @@ def measure(merged: Merged, categories: Sequence[str], spec: ClustersSpec, conte
     return [*each, *shares, *fits, *(context.metric(what, value) for what, value in whole)]
 
 
-def describe(factors: Factors, labels: Sequence[Any], top: int) -> list[dict[str, Any]]:
-    """Name the nouns, questions and subjects of every component; ``labels`` as in the data set."""
-    nouns, _, subjects, questions = labels
-    side = factors.flat[3]
+def describe(merged: Merged, dataset: Dataset, top: int) -> list[dict[str, Any]]:
+    """Name the nouns, questions and subjects of every component, under the names that they have in the data set."""
+    factors, labels = merged.factors, dataset.labels
+    things, subjects = roles(dataset)
+    shown = {labels[place].name: (labels[place], factors.flat[place]) for place in (things, len(factors.modes))}
     return [
         {
             "component": f + 1,
             "weight": float(factors.weights[f]),
-            "subjects": {str(s): round(float(v), 4) for s, v in zip(subjects.ids, factors.modes[2][:, f], strict=True)},
+            "loadings": {
+                str(name): round(float(value), 4)
+                for name, value in zip(labels[subjects].ids, factors.modes[subjects][:, f], strict=True)
+            },
             "ends": {
                 sign: {
-                    "nouns": _named(nouns, factors.modes[0][:, f], some),
-                    "questions": _named(questions, side[:, f], asked),
+                    name: _named(label, factor[:, f], ends(factor[:, f], top)[end])
+                    for name, (label, factor) in shown.items()
                 }
-                for sign, some, asked in zip(
-                    SIGNS, ends(factors.modes[0][:, f], top), ends(side[:, f], top), strict=True
-                )
+                for end, sign in enumerate(SIGNS)
             },
         }
         for f in range(factors.rank)
@@ -169,8 +175,13 @@ def describe(factors: Factors, labels: Sequence[Any], top: int) -> list[dict[str
 def material(
     merged: Merged, dataset: Dataset, spec: ClustersSpec, context: Context
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return what figures and pages show: descriptions, and the latent images (F, x, y, z) where voxels have places."""
-    about = {**vars(context), "top": spec.top, "components": describe(merged.factors, dataset.labels, spec.top)}
+    """Return what figures and pages show: descriptions, and the latent images (F, x, y, z) where voxels have places.
+
+    ``names`` are those of the things, the matrix's columns, and the mode whose loadings are listed.
+    """
+    things, subjects = roles(dataset)
+    names = [dataset.labels[place].name for place in (things, -1, subjects)]
+    about = {**vars(context), "top": spec.top, "names": names, "components": describe(merged, dataset, spec.top)}
     if "grid" not in dataset.facts:
         return about, {}
     maps = volumes(merged.factors.modes[1], dataset.label("voxel"), dataset.facts["grid"])
@@ -196,6 +207,6 @@ def claims(found: Sequence[Metric]) -> list[Claim]:
         return []
     worst = max(one.value for one in p)
     middle = np.median([one.value for one in null])
-    text = f"nouns of a group are of one category (random deals: {middle:.2f}; p at most {worst:.2g})"
+    text = f"things of a group are of one category (random deals: {middle:.2f}; p at most {worst:.2g})"
     judged = Claim.of((text, "shown by example", "share"), runs, None)
     return [Claim(**{**vars(judged), "holds": worst <= 0.05})]

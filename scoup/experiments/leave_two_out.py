@@ -25,9 +25,9 @@ from scoup.seeds import generator
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
 
-ACCURACY = Measure("accuracy", "share", "higher", 0.0, 1.0, "noun pairs whose two images are told apart; chance is 0.5")
-LOW = Measure("accuracy_low", "share", "none", 0.0, 1.0, "lower end of the 95 % interval, nouns drawn anew")
-HIGH = Measure("accuracy_high", "share", "none", 0.0, 1.0, "upper end of the 95 % interval, nouns drawn anew")
+ACCURACY = Measure("accuracy", "share", "higher", 0.0, 1.0, "pairs whose two images are told apart; chance is 0.5")
+LOW = Measure("accuracy_low", "share", "none", 0.0, 1.0, "lower end of the 95 % interval, things drawn anew")
+HIGH = Measure("accuracy_high", "share", "none", 0.0, 1.0, "upper end of the 95 % interval, things drawn anew")
 CHANCE_LOW = Measure("chance_low", "share", "none", 0.0, 1.0, "2.5 % point of chance, as if pairs were independent")
 CHANCE_HIGH = Measure("chance_high", "share", "none", 0.0, 1.0, "97.5 % point of chance, as if pairs were independent")
 PART = "leave-two-out-part"
@@ -237,6 +237,6 @@ def claims(found: Sequence[Metric]) -> list[Claim]:
         ridge = pick(found, "accuracy", contender="ridge", decision=decision)
         if mine and ridge:
             bar = float(np.median([run.value for run in ridge]))
-            text = f"all noun pairs by {decision}, median over subjects (ridge on the answers: {bar:.3f}; chance 0.5)"
+            text = f"all pairs by {decision}, median over subjects (ridge on the matrix: {bar:.3f}; chance 0.5)"
             judged.append(Claim.of((text, "on par with the state of the art", "share"), mine, bar))
     return judged

@@ -79,7 +79,7 @@ def _places(nouns: Sequence[str], pair: Sequence[str]) -> list[int]:
     known = [str(noun) for noun in nouns]
     for noun in pair:
         if noun not in known:
-            raise ScoupError.expected("pairs", "nouns of the data set", repr(noun))
+            raise ScoupError.expected("pairs", "labels of the things (nouns)", repr(noun))
     return [known.index(noun) for noun in pair]
 
 

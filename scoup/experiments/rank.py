@@ -89,8 +89,15 @@ def material(looks: Sequence[Look], dataset: Dataset, top: int, context: Context
         **vars(advice),
         "words": advice.words,
         "components": strongest(shown.best.factors, dataset.labels, top),
+        "blocks": _matrix_names(dataset),
     }
     return facts, {}
+
+
+def _matrix_names(dataset: Dataset) -> dict[str, str]:
+    """What each matrix is called in a figure: by what its rows and columns are."""
+    names = [label.name for label in dataset.labels]
+    return {block.name: " x ".join(names[n] for n in block.factors) for block in dataset.data.blocks[1:] if names}
 
 
 def claims(found: Sequence[Metric]) -> list[Claim]:

@@ -1,4 +1,4 @@
-"""Components of BrainQ: latent brain images with the nouns and questions at both ends, and purity against chance."""
+"""Components: what stands at both ends, purity against chance, and latent brain images where voxels have places."""
 
 from __future__ import annotations
 
@@ -14,32 +14,50 @@ from scoup.interop import WARNING
 from scoup.plot import brain, style
 from scoup.results import Metric, pick
 
+Facts = Mapping[str, Any]
+Line = tuple[str, str, str]
 NAMED = 5
+SIGNS = {"+": style.COLOURS[1], "-": "#542788"}
 VIEWS = ((0, "along x"), (1, "along y"), (2, "along z"))
 
 
 def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
-    """Draw a row for each component: three views of its image where voxels have places, and its words."""
+    """Draw a row for each component: three views of its image and both ends below one another, or both ends abreast."""
     facts, arrays = material[0]
     metrics = [metric for metric in metrics if metric.dataset == facts["dataset"]]
-    components, maps = facts["components"], arrays.get("maps")
-    rows = len(components)
-    drawn = Figure(figsize=(style.WIDTH, 1.5 * rows + 0.5), layout="constrained")
-    views = 3 if maps is not None else 0
-    grid = drawn.subplots(rows, views + 1, squeeze=False, width_ratios=[1] * views + [3.2])
-    for number, component in enumerate(components):
-        if maps is not None:
-            _views(grid[number], maps[number], facts["voxel_mm"], first=number == 0)
-        _words(grid[number, -1], component, metrics)
-    drawn.suptitle(_headline(metrics, maps is not None), fontsize=8)
+    maps = arrays.get("maps")
+    drawn = _abreast(facts, metrics) if maps is None else _beside_images(facts, metrics, maps)
+    drawn.suptitle(_headline(facts, metrics, maps is not None), fontsize=8)
     return drawn
 
 
-def _headline(metrics: Sequence[Metric], placed: bool) -> str:
+def _beside_images(facts: Facts, metrics: Sequence[Metric], maps: np.ndarray) -> Figure:
+    rows = len(facts["components"])
+    drawn = Figure(figsize=(style.WIDTH, 1.5 * rows + 0.5), layout="constrained")
+    grid = drawn.subplots(rows, 4, squeeze=False, width_ratios=[1, 1, 1, 3.2])
+    for number, component in enumerate(facts["components"]):
+        _views(grid[number], maps[number], facts["voxel_mm"], first=number == 0)
+        both = [line for sign in SIGNS for line in _end(component, sign, facts, metrics, 60)]
+        _write(grid[number, 3], both, 0.165)
+    return drawn
+
+
+def _abreast(facts: Facts, metrics: Sequence[Metric]) -> Figure:
+    rows = len(facts["components"])
+    drawn = Figure(figsize=(style.WIDTH, 0.72 * rows + 0.6), layout="constrained")
+    grid = drawn.subplots(rows, 2, squeeze=False)
+    for row, component in zip(grid, facts["components"], strict=True):
+        for axes, sign in zip(row, SIGNS, strict=True):
+            _write(axes, _end(component, sign, facts, metrics, 52), 0.26)
+    return drawn
+
+
+def _headline(facts: Facts, metrics: Sequence[Metric], placed: bool) -> str:
     mean, null, p = (
         np.median([m.value for m in pick(metrics, name)]) for name in ("mean_purity", "null_purity", "p_value")
     )
-    where = f" Images: {WARNING}." if placed else " Places of the voxels are not known: no images."
+    thing, column, _ = facts["names"]
+    where = f" Images: {WARNING}." if placed else f"\nBold: {thing}; below: {column}; the strongest at either end."
     return f"Mean purity of categories {mean:.2f}, at random {null:.2f} (p = {p:.2g}).{where}"
 
 
@@ -51,27 +69,33 @@ def _views(row: Sequence[Axes], values: np.ndarray, voxel_mm: Sequence[float], f
             axes.set_title(title, fontsize=7)
 
 
-def _words(axes: Axes, component: Mapping[str, Any], metrics: Sequence[Metric]) -> None:
+def _end(component: Facts, sign: str, facts: Facts, metrics: Sequence[Metric], width: int) -> list[Line]:
+    """The lines on one end of a component: its things with their purity, then two columns of the matrix."""
+    number, end, (thing, column, _) = component["component"], component["ends"][sign], facts["names"]
+    pure = pick(metrics, "purity", component=number, end=sign, seed=metrics[0].seed)
+    share = f" (purity {pure[0].value:.1f})" if pure else ""
+    things = shorten(", ".join(_plain(one["name"]) for one in end[thing][:NAMED]), width + 8, placeholder=" ...")
+    lines = [(f"{number}{'−' if sign == '-' else '+'}  {things}{share}", SIGNS[sign], "bold")]
+    asked = [shorten(_sentence(one["name"]), width, placeholder=" ...") for one in end[column][:2]]
+    return [*lines, *((f"      {text}", "0.25", "normal") for text in asked)]
+
+
+def _sentence(name: str) -> str:
+    """Questions that are all capitals are easier to read in small letters; other names stay as they are.
+
+    >>> _sentence("IS IT AN ANIMAL?"), _sentence("meanTemp")
+    ('Is it an animal?', 'meanTemp')
+    """
+    return _plain(name.capitalize() if name.isupper() and " " in name else name)
+
+
+def _plain(name: str) -> str:
+    """A name that is no formula, though it may hold a dollar."""
+    return name.replace("$", r"\$")
+
+
+def _write(axes: Axes, lines: Sequence[Line], step: float) -> None:
     axes.axis("off")
-    number = component["component"]
-    lines = []
-    for sign, colour in (("+", style.COLOURS[1]), ("-", "#542788")):
-        end = component["ends"][sign]
-        pure = pick(metrics, "purity", component=number, end=sign, seed=metrics[0].seed)
-        share = f" (purity {pure[0].value:.1f})" if pure else ""
-        nouns = ", ".join(noun["name"] for noun in end["nouns"][:NAMED])
-        asked = [shorten(question["name"].capitalize(), 60, placeholder=" ...") for question in end["questions"][:2]]
-        lines.append((f"{number}{'−' if sign == '-' else '+'}  {nouns}{share}", colour, True))
-        lines += [(f"      {question}", "0.25", False) for question in asked]
-    for place, (text, colour, bold) in enumerate(lines):
-        weight = "bold" if bold else "normal"
-        axes.text(
-            0,
-            0.95 - 0.165 * place,
-            text,
-            color=colour,
-            fontsize=7,
-            fontweight=weight,
-            va="top",
-            transform=axes.transAxes,
-        )
+    for place, (text, colour, weight) in enumerate(lines):
+        look: dict[str, Any] = {"color": colour, "fontsize": 7, "fontweight": weight, "va": "top"}
+        axes.text(0, 0.95 - step * place, text, transform=axes.transAxes, **look)

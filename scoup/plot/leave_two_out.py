@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from scoup.plot import style
 from scoup.results import Metric
@@ -16,10 +17,11 @@ CONTENDERS = {
     "chosen": "rank and weight chosen in training",
     "averaged": "all ranks and weights averaged",
     "chosen alone": "each subject alone",
-    "ridge": "ridge on the answers",
+    "ridge": "ridge on the matrix",
     "as printed": "as printed in the paper",
 }
 DECISION = "distance"
+NAMES = 100  # characters that fit below the axis
 
 
 def figure(metrics: Sequence[Metric], material: Sequence[object] = ()) -> Figure:
@@ -32,10 +34,12 @@ def figure(metrics: Sequence[Metric], material: Sequence[object] = ()) -> Figure
     top = above.subplots()
     _subjects(top, table)
     above.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7)
-    grid, pairs = below.subplots(1, 2)
-    _grid(grid, table[(table.name == "accuracy") & (table.contender == "grid")])
-    _pairs(pairs, table[table.name == "pair_accuracy"])
-    style.letter(np.array([top, grid, pairs]))
+    named = table[table.name == "pair_accuracy"]
+    panels = below.subplots(1, 1 if named.empty else 2, squeeze=False)[0]
+    _grid(panels[0], table[(table.name == "accuracy") & (table.contender == "grid")])
+    if not named.empty:
+        _pairs(panels[1], named)
+    style.letter(np.array([top, *panels]))
     return drawn
 
 
@@ -57,7 +61,7 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
         "_",
         color=style.GREY,
         markersize=16,
-        label="shuffled answers",
+        label="matrix shuffled",
     )
     present = [name for name in CONTENDERS if name in set(here.contender)]
     for number, name in enumerate(present):
@@ -70,9 +74,15 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
     low, high = (float(table[table.name == f"chance_{end}"].value.iloc[0]) for end in ("low", "high"))
     axes.axhspan(low, high, color="0.85", zorder=0, label="chance, were pairs independent")
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
-    axes.set_xticks(range(len(subjects)), subjects)
-    axes.set_ylim(0.25, 1.0)
-    axes.set_ylabel("share of noun pairs told apart")
+    _name(axes, subjects)
+    axes.set_ylim(0.25, 1.02)
+    axes.set_ylabel("share of pairs told apart")
+
+
+def _name(axes: Axes, subjects: Sequence[str]) -> None:
+    """Name each subject; long or many names stand upright."""
+    upright = sum(len(str(name)) + 2 for name in subjects) > NAMES
+    axes.set_xticks(range(len(subjects)), subjects, rotation=90 if upright else 0)
 
 
 def _grid(axes: Axes, table: pd.DataFrame) -> None:
@@ -90,16 +100,14 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
     mine = printed.groupby("rank").value.mean()
     axes.plot(mine.index, mine, color=style.GREY, linestyle=":", label=r"rule $BD^{T}q$, largest weight")
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
-    axes.set_ylim(0.45, 1.0)
+    axes.set_ylim(0.45, 1.02)
     axes.set_xlabel("rank F")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("share told apart,\nmean over subjects")
     axes.legend(fontsize=7)
 
 
 def _pairs(axes: Axes, table: pd.DataFrame) -> None:
-    if table.empty:
-        axes.set_visible(False)
-        return
     subjects, pairs = sorted(table.subject.unique()), sorted(table.pair.unique())
     here = table[table.decision == DECISION]
     weights = sorted(here.weight.unique(), key=str)

@@ -19,6 +19,7 @@ from scoup.plot import brain
 
 Array = NDArray[Any]
 Facts = Mapping[str, Any]
+LOADINGS = 30  # that a table lists
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}.mark{color:#b00000;font-weight:600}
@@ -61,7 +62,7 @@ def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
 
 
 def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
-    """A section for each component with its image, nouns, questions and subjects, and a NIfTI file each."""
+    """A section for each component with what stands at its ends, and its image as a picture and a NIfTI file."""
     made: dict[str, bytes] = {}
     body = []
     for number, component in enumerate(facts["components"]):
@@ -72,10 +73,19 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
             made[f"{name}.nii.gz"] = to_nifti(values, size, name)
             body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {WARNING}"))
             body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(WARNING)})</p>")
-        body.append(table(_members(component)))
-        loads = [{"subject": subject, "loading": value} for subject, value in component["subjects"].items()]
-        body.append("<h3>Subjects</h3>" + table(loads))
+        body.append(table(_members(component, facts["names"][:2])))
+        who = facts["names"][2]
+        loads = [{who: name, "loading": value} for name, value in _strongest(component["loadings"])]
+        few = f", the strongest {len(loads)} of {len(component['loadings'])}" if len(loads) > LOADINGS - 1 else ""
+        body.append(f"<h3>Loadings of each {escape(who)}{few}</h3>" + table(loads))
     return {"index.html": document(f"Components of {facts['dataset']}", facts, body), **made}
+
+
+def _strongest(loadings: Mapping[str, float]) -> list[tuple[str, float]]:
+    """All loadings in their order, or the strongest where they are many."""
+    if len(loadings) < LOADINGS:
+        return list(loadings.items())
+    return sorted(loadings.items(), key=lambda one: -abs(one[1]))[:LOADINGS]
 
 
 def rank(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
@@ -102,17 +112,17 @@ PAGES: dict[str, Callable[[Facts, Mapping[str, Array]], dict[str, bytes]]] = {
 }
 
 
-def _members(component: Facts) -> list[dict[str, Any]]:
+def _members(component: Facts, names: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "end": sign,
-            "what": what[:-1],
+            "what": what,
             "name": one["name"],
             "category": one.get("category", ""),
             "score": one["score"],
         }
         for sign, end in component["ends"].items()
-        for what in ("nouns", "questions")
+        for what in names
         for one in end[what]
     ]
 

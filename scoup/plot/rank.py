@@ -27,6 +27,7 @@ def figure(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     parts = drawn.subfigures(len(material), 1, squeeze=False)[:, 0]
     for part, (facts, _) in zip(parts, material, strict=True):
         here = table[table.dataset == facts["dataset"]]
+        here = here.assign(block=here.block.replace(facts["blocks"]))
         grid = part.subplots(2, 2)
         for axes, panel in zip(grid.flat, (_fit, _hidden, _stable, _core), strict=True):
             panel(axes, here)

@@ -1,4 +1,4 @@
-"""Find components and ask whether their nouns belong together."""
+"""Find components and ask whether the things at their ends belong together."""
 
 from scoup import results, store
 from scoup.experiments.clusters import ClustersSpec, find, material, measure
@@ -10,7 +10,7 @@ with job(snakemake):
     models = SampleSpec(**specs["sample"]), FitSpec(**specs["fit"]), MergeSpec(**specs["merge"])
     spec, mark = ClustersSpec(**snakemake.params.settings, sample=models[0], fit=models[1], merge=models[2]), dataset.provenance.mark
     context = results.Context("clusters", at.dataset, "whole", snakemake.params.plan, int(at.seed), mark)
-    merged = find(dataset.data, spec, context.seed)
-    found = measure(merged, dataset.labels[0].columns["category"], spec, context)
+    merged = find(dataset, spec, context.seed)
+    found = measure(merged, dataset, spec, context)
     results.write_metrics(snakemake.output.metrics, found, snakemake.params.settings)
     store.write_archive(snakemake.output.material, results.MATERIAL, *material(merged, dataset, spec, context))

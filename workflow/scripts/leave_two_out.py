@@ -1,11 +1,12 @@
 """Put the parts of all noun pairs together and measure."""
 
 from scoup import results, store
+from scoup.experiments.images import flattened
 from scoup.experiments.leave_two_out import PART, LeaveTwoOutSpec, measure, unpack
 from scoup.job import job
 
 with job(snakemake):
-    at, dataset = snakemake.wildcards, store.read_data(snakemake.input.data)
+    at, dataset = snakemake.wildcards, flattened(store.read_data(snakemake.input.data))
     parts = [unpack(store.read_archive(path, PART)[1]) for path in snakemake.input.parts]
     spec, mark = LeaveTwoOutSpec(**snakemake.params.settings), dataset.provenance.mark
     context = results.Context("leave_two_out", at.dataset, "whole", snakemake.params.plan, int(at.seed), mark)

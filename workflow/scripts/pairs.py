@@ -1,12 +1,14 @@
 """Leave one of the paper's noun pairs out of many runs of SCOUP."""
 
 from scoup import results, store
+from scoup.experiments.images import flattened
 from scoup.experiments.pairs import PairsSpec, measure
 from scoup.job import job
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 with job(snakemake):
-    at, dataset, specs = snakemake.wildcards, store.read_data(snakemake.input.data), snakemake.params.specs
+    at, dataset = snakemake.wildcards, flattened(store.read_data(snakemake.input.data))
+    specs = snakemake.params.specs
     asked = snakemake.params.settings
     models = SampleSpec(**specs["sample"]), FitSpec(**specs["fit"]), MergeSpec(**specs["merge"])
     pair, ridge = asked["pairs"][int(at.pair)], asked["ridges"][0]
