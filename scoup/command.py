@@ -12,23 +12,23 @@ from typing import Any
 
 from scoup import store
 from scoup.errors import ScoupError
-from scoup.experiments.suited import Traits, traits, why_not
+from scoup.experiments.suited import Traits, traits
 from scoup.guess import guess
 from scoup.inspect import inspect, text
-from scoup.new import SPECIAL, configuration
+from scoup.new import configuration, left_out
 from scoup.preprocess.files import FilesOptions, couple_files
-from scoup.store import Dataset
 
 FILES = """files:
   The first FILE is the tensor, the others are matrices: .npy, .npz, .tns (FROSTT), .csv, .tsv, .txt, .parquet, .mat
   or, for matrices, .mtx; text and .tns also with .gz. A table holds a cell a line, with a column for each mode and
   perhaps one of values (else lines are counted); a matrix may also hold a row a line, its label first.
   A matrix is on the mode with the same labels, or with as many indices as it has rows; FILE:MODE says which.
+  A file of labels holds one a line, or is a table with the labels first and facts beside them, such as a category.
 """
 EXAMPLES = """examples:
   scoup inspect posts.csv links.csv             a tensor in long form, and a matrix on one of its modes
   scoup inspect ratings.csv --columns user,item,week --value stars
-  scoup inspect brain.npy answers.csv:0 --json
+  scoup inspect brain.npy answers.csv:0 --columns noun,voxel,subject --labels noun=nouns.csv --json
   scoup new walls posts.csv links.csv:wall      writes walls.yaml
   snakemake --cores 4 --configfile walls.yaml   runs it
 
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     shape = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser("scoup", description=__doc__, epilog=EXAMPLES, formatter_class=shape)
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="inspect | new")
+    verbs = top.add_subparsers(dest="verb", metavar="inspect | new")
     look = verbs.add_parser(
         "inspect", help="say what files hold and what to try", epilog=FILES + EXAMPLES, formatter_class=shape
     )
@@ -53,12 +53,19 @@ def parser() -> argparse.ArgumentParser:
         )
         verb.add_argument("--columns", metavar="A,B,C", help="the tensor's modes: columns of a table, names for axes")
         verb.add_argument("--value", metavar="COLUMN", help="the column of values of the tensor's table")
+        verb.add_argument(
+            "--labels", metavar="MODE=FILE", action="append", default=[], help="labels of a mode; may be given again"
+        )
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    asked = parser().parse_args(arguments)
+    known = parser()
+    asked = known.parse_args(arguments)
+    if asked.verb is None:
+        known.print_help(sys.stderr)
+        return 2
     try:
         return _inspect(asked) if asked.verb == "inspect" else _new(asked)
     except ScoupError as error:
@@ -66,20 +73,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _read(asked: argparse.Namespace) -> tuple[dict[str, Any], Dataset, Traits]:
-    """Guess how the files hang together, read them, and tell what the experiments need to know."""
+def _read(asked: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
+    """Guess how the files hang together, read them, and tell what there is and what the experiments need to know."""
     columns = [name.strip() for name in asked.columns.split(",")] if asked.columns else None
-    options, content = guess(asked.files, columns, asked.value)
-    dataset = couple_files(FilesOptions.of(options), content=content)
-    return options, dataset, traits({"kind": "files", "options": options})
+    guessed = guess(asked.files, columns, asked.value, dict(map(_labels, asked.labels)))
+    options = guessed.options
+    dataset = couple_files(FilesOptions.of(options), content=guessed.content)
+    return {**inspect(dataset), "options": options, "hints": guessed.hints}, traits(
+        {"kind": "files", "options": options}
+    )
+
+
+def _labels(given: str) -> tuple[str, str]:
+    mode, sign, file = given.partition("=")
+    if not (mode and sign and file):
+        raise ScoupError.expected("--labels", "MODE=FILE", repr(given))
+    return mode, file
 
 
 def _inspect(asked: argparse.Namespace) -> int:
-    options, dataset, known = _read(asked)
-    skipped = {name: why for name in SPECIAL if (why := why_not(name, known))}
-    found = {**inspect(dataset), "options": options, "skipped": skipped}
-    files = [options["tensor"]["file"], *(one["file"] for one in options.get("matrices", []))]
-    sys.stdout.write(json.dumps(store.plain(found), indent=2) + "\n" if asked.json else text(found, files))
+    found, known = _read(asked)
+    found["skipped"] = left_out(found, known)
+    sys.stdout.write(json.dumps(store.plain(found), indent=2) + "\n" if asked.json else text(found))
     return 0
 
 
@@ -89,10 +104,10 @@ def _new(asked: argparse.Namespace) -> int:
     target = Path(f"{asked.name}.yaml")
     if target.exists():
         raise ScoupError(f"{target}: it is there already; remove it or take another name.")
-    options, dataset, known = _read(asked)
-    found = inspect(dataset)
-    store.write_text(target, configuration(asked.name, options, found, known))
-    sys.stdout.write(f"wrote {target}; now run\n    {_next(target)}\n")
+    found, known = _read(asked)
+    call = _next(target)
+    store.write_text(target, configuration(asked.name, found, known, call))
+    sys.stdout.write("".join(f"hint: {hint}\n" for hint in found["hints"]) + f"wrote {target}; now run\n    {call}\n")
     return 0
 
 

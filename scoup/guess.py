@@ -1,13 +1,16 @@
 """Guess from the files that a user names which is the tensor, which are matrices, and how they hang together.
 
 The first file is the tensor, the others are matrices. ``FILE:MODE`` says which mode (by name or number) a matrix is on;
-else it is the mode with the same labels, or with as many indices as the matrix has rows.
+else it is the mode with the same labels, or with as many indices as the matrix has rows. What may be meant otherwise
+is said in hints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,27 +20,94 @@ from scoup.preprocess.files import places
 from scoup.raw.files import Content, Source, read
 from scoup.raw.table import VALUE_NAMES, ending, is_table, read_head
 from scoup.raw.wide import text_rows
+from scoup.tensor import SparseTensor
 
 LIKELY_VALUES = (*VALUE_NAMES, "values", "counts", "rating", "weight", "score", "amount", "val", "n")
+# Parts of names that make a column of numbers look like values, though not surely enough to take them for values.
+VALUE_WORDS = (
+    *LIKELY_VALUES[:-2],
+    "stars",
+    "price",
+    "total",
+    "num",
+    "freq",
+    "votes",
+    "hits",
+    "qty",
+    "quantity",
+    "size",
+)
 LOOKED_AT = 200  # lines
+FEW = 20  # different numbers of a column that may be values
+FULL = 0.5  # of the cells are listed: a whole array takes less memory than a list
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """The options of a data set, what the tensor's file holds, and sentences on what may be meant otherwise."""
+
+    options: dict[str, Any]
+    content: Content
+    hints: list[str] = field(default_factory=list)
 
 
 def guess(
-    files: Sequence[str], columns: Sequence[str] | None = None, value: str | None = None
-) -> tuple[dict[str, Any], Content]:
-    """Return the options of a data set made of ``files``, and what the tensor's file holds.
+    files: Sequence[str],
+    columns: Sequence[str] | None = None,
+    value: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Guess:
+    """Guess the options of a data set made of ``files``.
 
-    ``columns`` and ``value`` are those of the tensor's table. What is guessed stands in the options, so that a user
-    can see and change it.
+    ``columns`` and ``value`` are those of the tensor's table; ``labels`` are files by mode. What is guessed stands in
+    the options, so that a user can see and change it.
     """
     first, *others = files
     tensor = _source(first, columns, value)
     content = read(Source.of("tensor", tensor))
     if len(content.names) < 3:
         hint = "name the file of the tensor first; the others are matrices"
+        if "value" in tensor and len(content.names) == 2:
+            hint += f"; the values are taken from column {tensor['value']!r}, and --columns A,B,C says otherwise"
         raise ScoupError.expected(first, "a tensor of three modes or more", f"{len(content.names)} modes", hint)
-    matrices = [_matrix(*_named_mode(file, content.names), content) for file in others]
-    return {"tensor": tensor, **({"matrices": matrices} if matrices else {})}, content
+    hints = [] if columns or value else _values_meant(first, tensor)
+    if _is_full(content):
+        tensor["dense"] = True
+        hints += _zeros_meant(first, content)
+    matrices = [_matrix(*_named_mode(file, content.names), content, hints) for file in others]
+    options = {"tensor": tensor, "matrices": matrices, "labels": dict(labels or {})}
+    return Guess({key: part for key, part in options.items() if part}, content, hints)
+
+
+def _is_full(content: Content) -> bool:
+    cells = content.values
+    return isinstance(cells, SparseTensor) and cells.nnz >= FULL * prod(cells.shape)
+
+
+def _zeros_meant(file: str, content: Content) -> list[str]:
+    """Most cells are listed, but not all: are the others zero?"""
+    cells = content.values
+    assert isinstance(cells, SparseTensor)
+    open_ = 1 - cells.nnz / prod(cells.shape)
+    if open_ == 0:
+        return []
+    return [
+        f"{file}: {100 * open_:.2g} % of the cells are not listed, or are 0, and count as 0; "
+        "'observed: listed' in the configuration makes those that are not listed missing"
+    ]
+
+
+def _values_meant(file: str, source: Mapping[str, Any]) -> list[str]:
+    """Name a column that is taken for a mode and looks like values: by its name, or the last one, of few numbers."""
+    if not is_table(file) or "value" in source or len(source["columns"]) < 4:
+        return []
+    *_, last = columns = source["columns"]
+    telling = [name for name in columns if any(word in name.lower() for word in VALUE_WORDS)]
+    cells = _column(file, last)
+    likely = telling or ([last] if len(set(cells)) <= min(FEW, len(cells) // 2) else [])
+    numbers = [name for name in likely if all(map(_is_number, _column(file, name)))]
+    words = "is taken for a mode; if it holds the values, say --value"
+    return [f"{file}: column {name!r} {words} {name}" for name in numbers[:1]]
 
 
 def _named_mode(file: str, names: Sequence[str]) -> tuple[str, str | int | None]:
@@ -68,8 +138,8 @@ def _source(file: str, columns: Sequence[str] | None, value: str | None) -> dict
 
 
 def _likely_value(file: str, names: Sequence[str]) -> str | None:
-    """A column with a telling name, or the only one of numbers with decimal points."""
-    telling = [name for name in names if name.lower() in LIKELY_VALUES]
+    """A column with a telling name that holds numbers, or the only one of numbers with decimal points."""
+    telling = [name for name in names if name.lower() in LIKELY_VALUES and any(map(_is_number, _column(file, name)))]
     real = [name for name in names if _is_real(file, name)]
     return telling[0] if telling else real[0] if len(real) == 1 else None
 
@@ -84,6 +154,12 @@ def _is_real(file: str, name: str) -> bool:
 
 
 def _column(file: str, name: str) -> list[str]:
+    """The first cells of a column, as texts."""
+    if ending(file) in (".parquet", ".pq"):
+        from pyarrow import parquet
+
+        batch = next(parquet.ParquetFile(file).iter_batches(LOOKED_AT, columns=[name]), None)
+        return [] if batch is None else ["" if cell is None else str(cell) for cell in batch.column(0).to_pylist()]
     head = read_head(file)
     place = head.names.index(name)
     return [row[place].strip() for _, row in islice(text_rows(file, head), LOOKED_AT)]
@@ -96,19 +172,43 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _matrix(file: str, mode: str | int | None, tensor: Content) -> dict[str, Any]:
+def _matrix(file: str, mode: str | int | None, tensor: Content, hints: list[str]) -> dict[str, Any]:
     """The settings of a matrix: its layout, and the mode that it is on."""
-    source: dict[str, Any] = {"file": file} | ({"layout": "wide"} if _is_wide(file) else {})
+    source = _matrix_source(file)
     content = read(Source.of(file, source))
     if len(content.names) != 2:
-        raise ScoupError.expected(file, "a matrix: two columns of labels, or two axes", f"{len(content.names)}")
-    if content.keyed:
-        found = mode or _same_labels(file, content, tensor)
-        return source | {"mode": found}
+        hint = "leave out the other columns" if is_table(file) else "name the file of the tensor first"
+        got = f"{len(content.names)} ({', '.join(content.names)})"
+        raise ScoupError.expected(file, "a matrix: two columns of labels, or two axes", got, hint)
+    source |= {"dense": True} if _is_full(content) else {}
+    found = [mode] if mode is not None else _fitting(file, content, tensor)
+    if len(found) > 1:
+        both = " and ".join(map(str, found))
+        hints.append(f"{file}: it fits the modes {both} and is put on the first; {file}:{found[1]} says otherwise")
     rows, columns = (len(ids) for ids in content.ids)
-    found = mode or _same_size(file, rows, columns, tensor)
-    size = len(tensor.ids[tensor.names.index(str(found))])
-    return source | {"mode": found} | ({"transpose": True} if rows != size and columns == size else {})
+    size = len(tensor.ids[tensor.names.index(str(found[0]))])
+    turned = not content.keyed and rows != size and columns == size
+    return source | {"mode": found[0]} | ({"transpose": True} if turned else {})
+
+
+def _matrix_source(file: str) -> dict[str, Any]:
+    """How a matrix's file is read; the third column of a long table can be nothing but values."""
+    if not is_table(file):
+        return {"file": file}
+    if _is_wide(file):
+        return {"file": file, "layout": "wide"}
+    names = read_head(file).names
+    value = _likely_value(file, names)
+    if value is None and len(names) == 3 and all(map(_is_number, _column(file, names[2]))):
+        value = names[2]
+    return {"file": file} | ({"value": value} if value else {})
+
+
+def _fitting(file: str, matrix: Content, tensor: Content) -> list[str]:
+    """The modes that a matrix can be on, likely ones first."""
+    if matrix.keyed:
+        return _same_labels(file, matrix, tensor)
+    return _same_size(file, len(matrix.ids[0]), len(matrix.ids[1]), tensor)
 
 
 def _is_wide(file: str) -> bool:
@@ -123,23 +223,24 @@ def _is_wide(file: str) -> bool:
     return len(names) > 2 and numeric and len(set(first)) == len(first)
 
 
-def _same_labels(file: str, matrix: Content, tensor: Content) -> str:
-    """The mode called like the matrix's first column, or else the first with nearly as many of its labels as any."""
+def _same_labels(file: str, matrix: Content, tensor: Content) -> list[str]:
+    """The mode called like the matrix's first column, or else those with nearly as many of its labels as any."""
     if matrix.names[0] in tensor.names:
-        return matrix.names[0]
+        return [matrix.names[0]]
     if not tensor.keyed and len(matrix.ids[0]) in map(len, tensor.ids):
-        return tensor.names[[len(ids) for ids in tensor.ids].index(len(matrix.ids[0]))]
+        rows = len(matrix.ids[0])
+        return [name for name, ids in zip(tensor.names, tensor.ids, strict=True) if len(ids) == rows]
     shared = [int(np.count_nonzero(places(matrix.ids[0], ids) >= 0)) for ids in tensor.ids]
     if not any(shared):
         hint = f"write {file}:MODE with the mode that its rows are"
         raise ScoupError.expected(file, f"labels of a mode ({', '.join(tensor.names)})", matrix.ids[0][:3], hint)
-    return tensor.names[next(mode for mode, count in enumerate(shared) if count >= 0.8 * max(shared))]
+    return [name for name, count in zip(tensor.names, shared, strict=True) if count >= 0.8 * max(shared)]
 
 
-def _same_size(file: str, rows: int, columns: int, tensor: Content) -> str:
+def _same_size(file: str, rows: int, columns: int, tensor: Content) -> list[str]:
     sizes = [len(ids) for ids in tensor.ids]
-    for size in (rows, columns):
-        if size in sizes:
-            return tensor.names[sizes.index(size)]
+    found = [name for size in (rows, columns) for name, own in zip(tensor.names, sizes, strict=True) if own == size]
+    if found:
+        return list(dict.fromkeys(found))
     hint = f"write {file}:MODE with the mode that its rows are"
     raise ScoupError.expected(file, f"as many rows as a mode has indices ({sizes})", f"{rows} x {columns}", hint)

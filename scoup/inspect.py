@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, prod
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scoup.block import Block
 from scoup.coupled import CoupledData
+from scoup.raw.table import is_table
 from scoup.records import Labels
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
@@ -35,8 +36,8 @@ def inspect(dataset: Dataset, rank: int = RANK) -> dict[str, Any]:
     return {
         "tensor": {**_block(data.blocks[0]), "modes": _modes(data, labels)},
         "matrices": [
-            {**_block(block), "mode": labels[block.factors[0]].name, "left_out": left_out}
-            for block, left_out in zip(data.blocks[1:], dataset.facts["left_out"], strict=True)
+            {**_block(block), "mode": rows.name, "columns": columns.name, "left_out": left_out}
+            for block, rows, columns, left_out in _matrices(dataset)
         ],
         "memory": {"data": data.nbytes, "fit": fit_bytes(data, rank)},
         "advice": {
@@ -49,6 +50,13 @@ def inspect(dataset: Dataset, rank: int = RANK) -> dict[str, Any]:
             "because": advice(data, rank, sampling),
         },
     }
+
+
+def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
+    """Each matrix with the labels of its rows and columns, and how many of its rows were left out."""
+    for block, left_out in zip(dataset.data.blocks[1:], dataset.facts["left_out"], strict=True):
+        rows, columns = (dataset.labels[place] for place in block.factors)
+        yield block, rows, columns, left_out
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -152,9 +160,12 @@ def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]
     """Say in sentences what to try first and why."""
     sizes = [ceil(size / factor) for size, factor in zip(data.shape, sampling, strict=True)]
     kept = " x ".join(map(str, sizes))
+    why = f"a sample keeps {kept} indices, the heavy ones more often"
+    if max(sampling) == 1:
+        why = "the data is too small to be sampled, a sample is all of it"
     return [
         f"rank {rank} to begin with; the experiment 'rank' looks at several and recommends one, or none",
-        f"sampling {[int(s) for s in sampling]}: a sample keeps {kept} indices, the heavy ones more often",
+        f"sampling {[int(s) for s in sampling]}: {why}",
         *_about_solver(data),
         *_about_weights(data),
         *_about_values(data),
@@ -189,10 +200,11 @@ def _about_values(data: CoupledData) -> list[str]:
     return [f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be about those cells"]
 
 
-def text(found: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Write what was found for people to read."""
-    tensor = found["tensor"]
-    lines = [_line(files[0], tensor)]
+def text(found: Mapping[str, Any]) -> str:
+    """Write what was found for people to read; ``options`` in it say which files were read, and how."""
+    tensor, options = found["tensor"], found["options"]
+    files = [options["tensor"]["file"], *(one["file"] for one in options.get("matrices", []))]
+    lines = [_line(files[0], tensor), *_values(options["tensor"])]
     for mode in tensor["modes"]:
         heavy = ", ".join(f"{one['label']} {100 * one['share']:.2g} %" for one in mode["heaviest"])
         empty = f", {mode['empty']} empty" if mode["empty"] else ""
@@ -205,8 +217,16 @@ def text(found: Mapping[str, Any], files: Sequence[str]) -> str:
     memory = found["memory"]
     lines.append(f"memory  data {memory['data'] / 1e6:.3g} MB, a fit of all of it about {memory['fit'] / 1e6:.3g} MB")
     lines += ["advice", *(f"  {sentence}" for sentence in found["advice"]["because"])]
+    lines += [f"  hint: {sentence}" for sentence in found["hints"]]
     lines += [f"  experiment {name} would be skipped: {why}" for name, why in found.get("skipped", {}).items()]
     return "\n".join(lines) + "\n"
+
+
+def _values(source: Mapping[str, Any]) -> list[str]:
+    """Say which column of a table holds the values."""
+    if not is_table(source["file"]):
+        return []
+    return [f"  values: column {source['value']}" if "value" in source else "  values: none, lines are counted"]
 
 
 def _line(file: str, block: Mapping[str, Any]) -> str:

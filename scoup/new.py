@@ -10,26 +10,32 @@ from typing import Any
 from scoup.experiments.suited import Traits, why_not
 
 REFERENCE_CELLS = 5_000_000  # up to here the printed algorithm, which makes everything dense, takes seconds
-SPECIAL = ("leave_two_out", "clusters", "anomaly")
+MOST_WORK = 1e10  # pairs times squared images of leave_two_out: some ten minutes on a core
+LEAST_THINGS = 8  # of which two are left out, and half of the others in the nested choice
+EXPERIMENTS = ("accuracy", "sparsity", "missing", "rank", "speedup", "leave_two_out", "clusters", "anomaly")
 
 
-def configuration(name: str, options: Mapping[str, Any], found: Mapping[str, Any], traits: Traits) -> str:
-    """Return the text of a configuration for data set ``name``; ``found`` is what :mod:`scoup.inspect` says of it."""
+def configuration(name: str, found: Mapping[str, Any], traits: Traits, call: str) -> str:
+    """Return the text of a configuration for data set ``name``, which ``call`` runs.
+
+    ``found`` is what :mod:`scoup.inspect` says of the data, with the ``options`` and ``hints`` of :mod:`scoup.guess`.
+    """
     parts = [
-        _head(name, found), _datasets(name, options), _plans(found),
+        _head(name, found, call), _datasets(name, found["options"]), _plans(found, traits),
         "# What is not said here is as in config.yaml; an experiment set to null is left out.", "experiments:",
         *_experiments(name, found, traits),
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
 
 
-def _head(name: str, found: Mapping[str, Any]) -> str:
+def _head(name: str, found: Mapping[str, Any], call: str) -> str:
     shape = " x ".join(str(size) for size in found["tensor"]["shape"])
     count = len(found["matrices"])
     sides = f", and {count} {'matrix' if count == 1 else 'matrices'} on it" if count else ""
+    cells = f"with {found['tensor']['nonzeros']} non-zeros" if found["tensor"]["sparse"] else "that is dense"
+    hints = "".join(f"# Hint: {hint}.\n" for hint in found["hints"])
     return (
-        f"# {name}: a tensor of {shape} with {found['tensor']['nonzeros']} non-zeros{sides}.\n"
-        f"#     snakemake --cores 4 --configfile {name}.yaml\n"
+        f"# {name}: a tensor of {shape} {cells}{sides}.\n{hints}#     {call}\n"
         "# Figures come to results/figures; a report in one file: the same with --report results/report.html\n"
     )
 
@@ -40,6 +46,7 @@ def _datasets(name: str, options: Mapping[str, Any]) -> str:
         "datasets:", f"  {name}:", "    kind: files", "    source: local", "    size: full", "    seed: 0",
         "    options:", f"      tensor: {_flow(options['tensor'])}",
         "      # columns: those of the modes, or names for axes; value: the column of values (none: count lines)",
+        "      # dense: true makes a whole array of listed cells, 0 where none is",
         "      # missing: FILE with hidden cells, a list or a 0/1 array; observed: the same of known ones, or listed",
     ]  # fmt: skip
     if options.get("matrices"):
@@ -49,7 +56,7 @@ def _datasets(name: str, options: Mapping[str, Any]) -> str:
         lines += ["      matrices:", *(f"        - {_flow(one)}" for one in options["matrices"])]
     lines += [
         "      # labels: {MODE: FILE}, one label a line, or a table with facts beside them",
-        "      labels: {}",
+        f"      labels: {_flow(options.get('labels', {}))}",
         "",
     ]
     return "\n".join(lines)
@@ -76,7 +83,7 @@ def _flow(value: Any) -> str:
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 
 
-def _plans(found: Mapping[str, Any]) -> str:
+def _plans(found: Mapping[str, Any], traits: Traits) -> str:
     """The plans of config.yaml that the experiments use, fitted to the data."""
     tip = found["advice"]
     base = {"rank": tip["rank"], "weights": tip["weights"], "init": tip["init"]}
@@ -89,8 +96,9 @@ def _plans(found: Mapping[str, Any]) -> str:
         "sparse2": (quick | {"sampling": _all(shape, 2)}, "smaller and smaller samples"),
         "sparse5": (quick | {"sampling": _all(shape, 5)}, ""),
     }
-    if len(shape) == 3 and not found["tensor"]["sparse"]:
-        pairs = {"sampling": sampling, "rank": min(2, tip["rank"])}
+    if not found["tensor"]["sparse"]:
+        # Sampling factors are by mode, and leave_two_out may have to put modes in another order.
+        pairs = {"sampling": sampling if traits.names[2:] == ("subject",) else 1, "rank": min(2, tip["rank"])}
         plans |= {
             "pairs": (pairs, "leave_two_out"),
             "groups": ({"sampling": sampling, "side_sampling": None}, "clusters"),
@@ -123,7 +131,7 @@ def _all(shape: Sequence[int], factor: int) -> list[int]:
 
 def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterator[str]:
     tensor, tip = found["tensor"], found["advice"]
-    here = {"datasets": [name]}
+    here, things = {"datasets": [name]}, tensor["shape"][traits.matrices[0] if traits.matrices else 0]
     ranks = list(range(1, min(6, sorted(tensor["shape"])[-2]) + 1))
     settings: dict[str, dict[str, Any]] = {
         "accuracy": here | {"plans": ["scoup"], "seeds": 2},
@@ -131,7 +139,7 @@ def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterato
         "missing": here | {"plans": ["weighted"], "variants": ["whole", "missing20", "missing50"], "seeds": 1},
         "rank": here | {"ranks": ranks, "folds": 3, "starts": 2, "halves": 2},
         "speedup": here | {"sampling": [tip["sampling"]], "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1},
-        "leave_two_out": here | {"pairs": [], "groups": 6, "shuffles": 2},
+        "leave_two_out": here | {"pairs": [], "shuffles": 2} | _candidates(things),
         "clusters": here | {"deals": 1000, "seeds": 1},
         "anomaly": here
         | {"plans": ["bursts", "bursts10"], "values": {"bursts": "rare", "bursts10": "rare"}, "seeds": 1},
@@ -142,18 +150,44 @@ def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterato
         "speedup": "time against the printed algorithm", "leave_two_out": "which of two unseen images is whose",
         "clusters": "whether things of a component are of one category", "anomaly": "who does what nobody else does",
     }  # fmt: skip
-    for experiment, asked in settings.items():
-        why = why_not(experiment, traits) or _why_not_here(experiment, tensor)
-        if why:
-            yield f"  {experiment}: null  # {why}"
+    reasons = left_out(found, traits)
+    for experiment in EXPERIMENTS:
+        if experiment in reasons:
+            yield f"  {experiment}: null  # {reasons[experiment]}"
         else:
-            yield f"  # {says[experiment]}\n  {experiment}: {_flow(asked)}"
+            yield f"  # {says[experiment]}\n  {experiment}: {_flow(settings[experiment])}"
 
 
-def _why_not_here(experiment: str, tensor: Mapping[str, Any]) -> str:
+def left_out(found: Mapping[str, Any], traits: Traits) -> dict[str, str]:
+    """Say why experiments are left out: they make no sense for the data, or take too long on it."""
+    reasons = {name: why_not(name, traits) or _why_not_here(name, found, traits) for name in EXPERIMENTS}
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _why_not_here(experiment: str, found: Mapping[str, Any], traits: Traits) -> str:
     """Reasons that only show once the data has been read."""
+    tensor = found["tensor"]
     if experiment == "speedup" and tensor["cells"] > REFERENCE_CELLS:
         return "the printed algorithm makes the tensor dense, which takes too long here"
     if experiment == "anomaly" and (tensor["values"]["least"] < 0 or not tensor["values"]["whole"]):
         return "it looks for bursts in counts, and the values are none"
+    if experiment in ("leave_two_out", "clusters") and any(one["missing"] for one in (tensor, *found["matrices"])):
+        return "it needs all cells, and some are missing"
+    return _why_not_pairs(tensor["shape"], traits) if experiment == "leave_two_out" else ""
+
+
+def _why_not_pairs(shape: Sequence[int], traits: Traits) -> str:
+    """Too few things to choose anything by, or too many for all pairs of them."""
+    things, subjects = shape[traits.matrices[0]], shape[traits.names.index("subject")]
+    if things < LEAST_THINGS:
+        return f"it needs {LEAST_THINGS} things to tell apart or more, and there are {things}"
+    if things**4 * subjects**2 / 2 > MOST_WORK:
+        return f"all pairs of {things} things would take hours"
     return ""
+
+
+def _candidates(things: int) -> dict[str, Any]:
+    """Groups of the nested choice, which leaves out three of them, and ranks that the others can bear."""
+    groups = 6 if things >= 18 else 4
+    left = things - 3 * -(-things // groups)
+    return {"groups": groups, "ranks": [rank for rank in (2, 3, 5, 10) if rank <= max(2, left // 2)]}

@@ -13,6 +13,7 @@ from scoup import ScoupError, SparseTensor, config
 from scoup.command import main
 from scoup.experiments import suited
 from scoup.guess import guess
+from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.seeds import generator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -145,13 +146,17 @@ def test_python_m_scoup_is_the_same(posts):
 def test_a_column_of_decimal_numbers_is_the_value(tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("user,item,week,stars\na,x,1,4.5\nb,y,2,3.0\n")
-    assert guess([str(path)])[0]["tensor"] == {"file": str(path), "columns": ["user", "item", "week"], "value": "stars"}
+    assert guess([str(path)]).options["tensor"] == {
+        "file": str(path),
+        "columns": ["user", "item", "week"],
+        "value": "stars",
+    }
 
 
 def test_a_matrix_is_turned_if_that_makes_it_fit(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((5, 4, 3)))
     np.save(tmp_path / "b.npy", np.ones((7, 4)))
-    options, _ = guess([str(tmp_path / "a.npy"), str(tmp_path / "b.npy")])
+    options = guess([str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]).options
     assert options["matrices"] == [{"file": str(tmp_path / "b.npy"), "mode": "mode1", "transpose": True}]
 
 
@@ -174,3 +179,112 @@ def test_each_kind_of_data_has_the_experiments_of_the_paper():
     images = suited.Traits(("thing", "place", "time"), sparse=False)
     assert "subject" in suited.why_not("leave_two_out", images)
     assert "category" in suited.why_not("clusters", images)
+
+
+def images(folder, subject_at=2):
+    """A dense tensor as an array and as a table of all of its cells, a matrix about things, and their categories."""
+    rng = generator(0, "test", "images")
+    values = rng.standard_normal((12, 5, 3))
+    names = [[f"thing{n}" for n in range(10, 22)], [f"s{n}" for n in range(5)], ["ann", "bob", "cem"]]
+    cells = [f"{names[0][i]},{names[1][j]},{names[2][k]},{values[i, j, k]}" for i, j, k in np.ndindex(values.shape)]
+    (folder / "cells.csv").write_text("\n".join(["thing,sensor,subject,reading", *cells]) + "\n")
+    np.save(folder / "cells.npy", np.moveaxis(values, 2, subject_at))
+    rows = [f"{name},{a},{b}" for name, (a, b) in zip(names[0], rng.standard_normal((12, 2)), strict=True)]
+    (folder / "answers.csv").write_text("\n".join(["thing,is it red,is it big", *rows]) + "\n")
+    kinds = [f"{name},kind{n % 3}" for n, name in enumerate(names[0])]
+    (folder / "things.csv").write_text("\n".join(["thing,category", *kinds]) + "\n")
+    return values
+
+
+@pytest.mark.parametrize("subject_at", [0, 2])
+def test_images_in_any_form_and_order_are_told_apart_and_clustered(tmp_path, monkeypatch, subject_at):
+    monkeypatch.chdir(tmp_path)
+    images(tmp_path, subject_at)
+    names = "thing,sensor,subject" if subject_at == 2 else "subject,thing,sensor"
+    labels = ["--labels", "thing=things.csv"]
+    assert main(["new", "array", "cells.npy", "answers.csv", "--columns", names, *labels]) == 0
+    assert main(["new", "table", "cells.csv", "answers.csv", *labels]) == 0
+    for name in ("array", "table"):
+        found = configured(name)
+        config.check(found, SCHEMA)
+        assert found["experiments"]["clusters"]["datasets"] == [name]
+        assert found["experiments"]["leave_two_out"]["groups"] == 4
+        assert found["datasets"][name]["options"]["labels"] == {"thing": "things.csv"}
+    assert found["datasets"]["table"]["options"]["tensor"]["dense"] is True
+
+
+def test_a_table_of_all_cells_is_the_array(tmp_path):
+    values = images(tmp_path)
+    options = guess([str(tmp_path / "cells.csv")]).options
+    assert options["tensor"]["value"] == "reading"
+    found = couple_files(FilesOptions.of(options))
+    np.testing.assert_allclose(found.data.blocks[0].values, values)
+
+
+def test_cells_that_are_not_listed_are_zero_or_missing_as_told(tmp_path):
+    path = tmp_path / "most.csv"
+    cells = [f"{i},{j},{k},{1 + i}" for i, j, k in np.ndindex(4, 3, 2) if (i, j, k) != (3, 2, 1)]
+    path.write_text("\n".join(["a,b,c,value", *cells]) + "\n")
+    guessed = guess([str(path)])
+    assert "observed: listed" in guessed.hints[0]
+    zero = couple_files(FilesOptions.of(guessed.options)).data.blocks[0]
+    told = {"tensor": {**guessed.options["tensor"], "observed": "listed"}}
+    known = couple_files(FilesOptions.of(told)).data.blocks[0]
+    assert (zero.observed, known.observed) == (24, 23)
+    assert zero.values[3, 2, 1] == 0
+    assert not known.mask[3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("heading", "hinted"),
+    [("user,item,day,stars", 1), ("user,item,day,grade", 1), ("num,item,day,user", 1), ("user,item,day", 0)],
+)
+def test_a_column_that_looks_like_values_is_named_in_a_hint(tmp_path, capsys, monkeypatch, heading, hinted):
+    monkeypatch.chdir(tmp_path)
+    names = heading.split(",")
+    rng = generator(0, "test", "hint")
+    rows = [",".join(str(n) for n in row) for row in rng.integers(1, (60, 50, 40, 6)[: len(names)], (300, len(names)))]
+    Path("ratings.csv").write_text("\n".join([heading, *rows]) + "\n")
+    assert main(["inspect", "ratings.csv", "--json"]) == 0
+    hints = json.loads(capsys.readouterr().out)["hints"]
+    assert len(hints) == hinted
+    if hinted:
+        value = "num" if "num" in names else names[-1]
+        assert hints[0].endswith(f"if it holds the values, say --value {value}")
+        assert main(["new", "first", "ratings.csv"]) == 0
+        assert hints[0] in capsys.readouterr().out
+        assert hints[0] in Path("first.yaml").read_text()
+        assert main(["inspect", "ratings.csv", "--value", value]) == 0
+        assert f"values: column {value}" in capsys.readouterr().out
+
+
+def test_a_telling_name_over_texts_is_no_value(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\nx,y,1\n")
+    (tmp_path / "m.csv").write_text("a,rating,n\nx,good,2\nx,bad,3\n")
+    found = guess([str(tmp_path / "t.csv"), str(tmp_path / "m.csv")])
+    assert found.options["matrices"][0]["value"] == "n"
+
+
+def test_a_matrix_that_fits_two_modes_is_put_on_the_first_and_says_so(tmp_path):
+    np.save(tmp_path / "t.npy", np.ones((4, 5, 4)))
+    np.save(tmp_path / "m.npy", np.ones((4, 7)))
+    files = [str(tmp_path / "t.npy"), str(tmp_path / "m.npy")]
+    found = guess(files, columns=["a", "b", "c"])
+    assert found.options["matrices"][0]["mode"] == "a"
+    assert found.hints[0].endswith(f"it fits the modes a and c and is put on the first; {files[1]}:c says otherwise")
+    told = guess([files[0], f"{files[1]}:c"], columns=["a", "b", "c"])
+    assert (told.options["matrices"][0]["mode"], told.hints) == ("c", [])
+
+
+def test_without_a_verb_there_is_help(capsys):
+    assert main([]) == 2
+    assert "scoup inspect posts.csv" in capsys.readouterr().err
+
+
+def test_things_too_few_or_too_many_to_be_told_apart(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for things, words in ((6, "it needs 8 things"), (400, "all pairs of 400 things would take hours")):
+        np.save("t.npy", generator(0, "test", "things").standard_normal((things, 3, 2)))
+        np.save("m.npy", np.ones((things, 2)))
+        assert main(["inspect", "t.npy", "m.npy", "--columns", "thing,sensor,subject"]) == 0
+        assert f"experiment leave_two_out would be skipped: {words}" in capsys.readouterr().out

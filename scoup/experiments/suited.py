@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scoup.experiments.images import SUBJECT
 from scoup.preprocess.files import FilesOptions, mode_of
 from scoup.raw.peek import peek
 from scoup.raw.table import is_table, read_head
@@ -13,7 +14,10 @@ from scoup.raw.table import is_table, read_head
 
 @dataclass(frozen=True)
 class Traits:
-    """What an experiment may need to know of a data set: names of its modes, and what is on the first of them."""
+    """What an experiment may need to know of a data set: names of its modes, the modes of its matrices, and more.
+
+    ``categories``: the mode of the first matrix has labels with a column called category.
+    """
 
     names: tuple[str, ...]
     sparse: bool
@@ -40,7 +44,8 @@ def traits(dataset: Mapping[str, Any]) -> Traits:
     options = FilesOptions.of(dataset["options"])
     head = peek(options.tensor)
     modes = tuple(mode_of(source, head.names) for source in options.matrices)
-    file = options.labels.get(head.names[0], options.labels.get(0))
+    things = modes[0] if modes else 0
+    file = options.labels.get(head.names[things], options.labels.get(things))
     categories = file is not None and is_table(file) and "category" in read_head(file).names[1:]
     missing = any(source.missing or source.observed for source in (options.tensor, *options.matrices))
     return Traits(head.names, head.sparse, modes, missing, categories)
@@ -62,22 +67,26 @@ def _images(data: Traits) -> str:
     what = "it tells dense images of things apart"
     if data.sparse:
         return f"{what}, and the tensor is sparse"
-    if len(data.names) != 3 or data.missing:
-        return f"{what}, in three modes without missing cells"
-    if data.matrices != (0,):
-        return "it needs one matrix, on the first mode"
+    if data.missing:
+        return f"{what}, and some cells are missing"
+    if len(data.matrices) != 1:
+        return "it needs one matrix, on the mode of the things"
     return ""
 
 
 def _leave_two_out(data: Traits) -> str:
-    if not _images(data) and data.names[2] != "subject":
-        return f"it needs a third mode called subject, and that is {data.names[2]}"
-    return _images(data)
+    if _images(data):
+        return _images(data)
+    if SUBJECT not in data.names:
+        return f"it needs a mode called {SUBJECT}, and the modes are {', '.join(data.names)}"
+    if data.names[data.matrices[0]] == SUBJECT:
+        return f"it needs the matrix on another mode than {SUBJECT}"
+    return ""
 
 
 def _clusters(data: Traits) -> str:
     if not _images(data) and not data.categories:
-        return f"it needs a column 'category' in the labels of {data.names[0]}"
+        return f"it needs a column 'category' in the labels of {data.names[data.matrices[0]]}"
     return _images(data)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def couple_files(
     if len(content.names) < 3:
         raise ScoupError.expected(given.file, "three modes or more", f"{len(content.names)}", "is it a matrix?")
     content, labels = _labelled(content, options)
+    content = _dense(given, content)
     sides: dict[int, list[_Side]] = {}
     for source in options.matrices:
         mode = mode_of(source, content.names)
@@ -84,7 +86,7 @@ def couple_files(
     masks = {mode: _single([side.mask for side in some]) for mode, some in sides.items()}
     data = CoupledData(_plain(content.values), matrices, _mask(given, content), masks)
     flat = [side for _, some in sorted(sides.items()) for side in some]
-    columns = [Labels(side.content.names[1], side.content.ids[1]) for side in flat]
+    columns = _columns(flat, [label.name for label in labels])
     facts = {"files": options.paths, "left_out": [side.left_out for side in flat]}
     return Dataset(data, (*labels, *columns), provenance, facts=facts)
 
@@ -96,10 +98,29 @@ class _Side:
     ``adopted`` are labels that the mode, having none but positions, takes over from the matrix.
     """
 
+    source: Source
     content: Content
     mask: Any
     left_out: int
     adopted: Array | None = None
+
+
+def _columns(sides: Sequence[_Side], taken: Sequence[str]) -> list[Labels]:
+    """Labels of the columns of each matrix, by a name of their own: that in a long table, else that of the file."""
+    found: list[Labels] = []
+    for side in sides:
+        own = side.content.keyed and side.source.layout == "long"
+        name = side.content.names[1] if own else Path(side.source.file).name.split(".")[0]
+        again = name in (*taken, *(label.name for label in found))
+        found.append(Labels(f"{Path(side.source.file).name}: {name}" if again else name, side.content.ids[1]))
+    return found
+
+
+def _dense(source: Source, content: Content) -> Content:
+    """Make a whole array of listed cells, where that is asked for."""
+    if source.dense and isinstance(content.values, SparseTensor):
+        return replace(content, values=content.values.to_dense())
+    return content
 
 
 def _single(items: list[Any]) -> Any:
@@ -214,15 +235,15 @@ def _on_mode(source: Source, labels: Labels, named: bool) -> _Side:
         if left_out and not named and source.layout == "wide" and place.size == len(labels):
             adopted = content.ids[0]
             content = replace(content, ids=(labels.ids, content.ids[1]))
-            return _Side(content, _mask(source, content), 0, adopted)
+            return _Side(source, content, _mask(source, content), 0, adopted)
         if left_out == place.size:
             got = f"none of {content.names[0]}, such as {str(content.ids[0][0])!r}"
             raise ScoupError.expected(source.file, f"labels of {labels.name}, such as {str(labels.ids[0])!r}", got)
         log.info("%s: %d of %d rows are no %s and are left out", source.file, left_out, place.size, labels.name)
     else:
         place = _row_places(source, content, labels)
-    content = _replaced(content, 0, place, labels.ids)
-    return _Side(content, _mask(source, content), left_out)
+    content = _dense(source, _replaced(content, 0, place, labels.ids))
+    return _Side(source, content, _mask(source, content), left_out)
 
 
 def _row_places(source: Source, content: Content, labels: Labels) -> Array:
@@ -237,7 +258,8 @@ def _row_places(source: Source, content: Content, labels: Labels) -> Array:
 def _mask(source: Source, content: Content) -> Any:
     """The mask of a block in the form that its values ask for."""
     if content.listed is not None and source.observed == "listed":
-        return Observed(content.listed)
+        sparse = isinstance(content.values, SparseTensor)
+        return Observed(content.listed) if sparse else content.listed.to_dense() != 0
     path = source.missing or source.observed
     if path is None:
         return None

@@ -34,8 +34,9 @@ class Source:
     ``columns``: of a table, those of the modes in order; of an array, names for its axes. ``value``: the column of
     values (by itself: one called value or count; without any, lines are counted). ``variable``: which array of an
     .npz or .mat file. ``layout``: ``long``, a cell a line, or ``wide``, a row of a matrix a line with its label first.
-    ``transpose``: turn the axes about. ``missing``, ``observed``: a file that lists or marks cells that are missing,
-    or the only known ones; ``observed: listed`` means the cells that the file itself lists, zeros among them.
+    ``transpose``: turn the axes about. ``dense``: make a whole array of listed cells, 0 where none is.
+    ``missing``, ``observed``: a file that lists or marks cells that are missing, or the only known ones;
+    ``observed: listed`` means the cells that the file itself lists, zeros among them.
     ``mode``: of a matrix, the tensor's mode that its rows are, by name or number.
     """
 
@@ -45,6 +46,7 @@ class Source:
     variable: str | None = None
     layout: str = "long"
     transpose: bool = False
+    dense: bool = False
     missing: str | None = None
     observed: str | None = None
     mode: str | int | None = None
@@ -75,6 +77,9 @@ class Source:
         for key in ("file", "value", "variable", "missing", "observed"):
             if not isinstance(given.get(key), (str, type(None))):
                 raise ScoupError.expected(f"{name}.{key}", "a text", repr(given[key]))
+        for key in ("transpose", "dense"):
+            if not isinstance(given.get(key, False), bool):
+                raise ScoupError.expected(f"{name}.{key}", "true or false", repr(given[key]))
         columns = given.get("columns")
         if columns is not None and (isinstance(columns, str) or not all(isinstance(one, str) for one in columns)):
             raise ScoupError.expected(f"{name}.columns", "a list of names", repr(columns))

@@ -30,14 +30,15 @@ def peek(source: Source) -> Peek:
     kind = ending(source.file)
     if is_table(source.file):
         names, _ = choose(source.file, read_head(source.file).names, source.columns, source.value)
-        return Peek(names if source.layout == "long" else (names[0], "column"), source.layout == "long")
+        long = source.layout == "long"
+        return Peek(names if long else (names[0], "column"), long and not source.dense)
     if kind == ".tns":
         order = max(count_columns(source.file) - 1, 0)
-        return Peek(axis_names(source, order), True)
+        return Peek(axis_names(source, order), not source.dense)
     if kind == ".mtx":
-        return Peek(axis_names(source, 2), True)
+        return Peek(axis_names(source, 2), not source.dense)
     shape, sparse = _shape(source, kind)
-    return Peek(axis_names(source, len(shape)), sparse, None if sparse else shape)
+    return Peek(axis_names(source, len(shape)), sparse and not source.dense, None if sparse else shape)
 
 
 def _shape(source: Source, kind: str) -> tuple[tuple[int, ...], bool]:

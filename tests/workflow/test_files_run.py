@@ -52,7 +52,7 @@ def test_files_run_and_a_changed_file_is_run_again(asked):
     assert why in (folder / "results/report/front.rst").read_text()
     found = store.read_data(folder / "results/preprocess/mine.npz")
     assert found.data.shape == (20, 15, 12, 3)
-    assert [label.name for label in found.labels] == ["user", "item", "week", "shop", "column"]
+    assert [label.name for label in found.labels] == ["user", "item", "week", "shop", "ages"]
     assert [file.name for file in found.provenance.files] == ["sales.csv", "ages.csv"]
     assert not planned(succeeded(snakemake(folder, *TARGETS, "--dry-run", config=config)))
 
