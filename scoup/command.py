@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoup import store
+from scoup import __version__, store
 from scoup.errors import ScoupError
 from scoup.experiments.suited import Traits, traits
 from scoup.guess import guess
@@ -40,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     shape = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser("scoup", description=__doc__, epilog=EXAMPLES, formatter_class=shape)
+    top.add_argument("--version", action="version", version=f"scoup {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="inspect | new")
     look = verbs.add_parser(
         "inspect", help="say what files hold and what to try", epilog=FILES + EXAMPLES, formatter_class=shape

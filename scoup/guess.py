@@ -105,7 +105,7 @@ def _values_meant(file: str, source: Mapping[str, Any]) -> list[str]:
     telling = [name for name in columns if any(word in name.lower() for word in VALUE_WORDS)]
     cells = _column(file, last)
     likely = telling or ([last] if len(set(cells)) <= min(FEW, len(cells) // 2) else [])
-    numbers = [name for name in likely if all(map(_is_number, _column(file, name)))]
+    numbers = [name for name in likely if _mostly_numbers(_column(file, name))]
     words = "is taken for a mode; if it holds the values, say --value"
     return [f"{file}: column {name!r} {words} {name}" for name in numbers[:1]]
 
@@ -132,9 +132,20 @@ def _source(file: str, columns: Sequence[str] | None, value: str | None) -> dict
     if not is_table(file):
         return source | ({"columns": list(columns)} if columns else {})
     names = read_head(file).names
+    if not columns and not value:
+        _refuse_rows(file, names)
     value = value or _likely_value(file, [name for name in names if name not in (columns or ())])
     modes = list(columns) if columns else [name for name in names if name != value]
     return source | {"columns": modes} | ({"value": value} if value else {})
+
+
+def _refuse_rows(file: str, names: Sequence[str]) -> None:
+    """A table with two columns of decimal numbers and none that is called a value is no list of cells."""
+    real = [name for name in names if _is_real(file, name)]
+    if len(real) > 1 and not any(name.lower() in LIKELY_VALUES for name in names):
+        got = f"numbers with decimal points in {', '.join(real[:4])}{' ...' if len(real) > 4 else ''}"
+        hint = "if it is a matrix, name the tensor's file first; else say --columns and --value"
+        raise ScoupError.expected(file, "a cell a line: a column of labels for each mode, and one of values", got, hint)
 
 
 def _likely_value(file: str, names: Sequence[str]) -> str | None:
@@ -151,6 +162,11 @@ def _is_real(file: str, name: str) -> bool:
         return bool(types.is_floating(parquet.read_schema(file).field(name).type))
     cells = _column(file, name)
     return any("." in cell for cell in cells) and all(_is_number(cell) for cell in cells)
+
+
+def _mostly_numbers(cells: Sequence[str]) -> bool:
+    """Whether a column holds numbers, though one of them may be misspelt."""
+    return sum(map(_is_number, cells)) >= 0.9 * len(cells)
 
 
 def _column(file: str, name: str) -> list[str]:
@@ -177,7 +193,7 @@ def _matrix(file: str, mode: str | int | None, tensor: Content, hints: list[str]
     source = _matrix_source(file)
     content = read(Source.of(file, source))
     if len(content.names) != 2:
-        hint = "leave out the other columns" if is_table(file) else "name the file of the tensor first"
+        hint = "if it is the tensor, name it first" + ("; else leave out other columns" if is_table(file) else "")
         got = f"{len(content.names)} ({', '.join(content.names)})"
         raise ScoupError.expected(file, "a matrix: two columns of labels, or two axes", got, hint)
     source |= {"dense": True} if _is_full(content) else {}

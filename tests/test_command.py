@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from scoup import ScoupError, SparseTensor, config
+from scoup import ScoupError, SparseTensor, __version__, config
 from scoup.command import main
 from scoup.experiments import suited
 from scoup.guess import guess
@@ -28,6 +28,7 @@ def posts(tmp_path, monkeypatch):
     rows = [f"w{a},p{b},2008-01-{c + 1:02d}" for a, b, c in rng.integers(0, (30, 25, 20), (400, 3))]
     Path("posts.csv").write_text("\n".join(["wall,poster,day", *rows]) + "\n")
     links = [f"w{a},u{b}" for a, b in rng.integers(0, (30, 40), (200, 2))]
+    Path("wide.csv").write_text("".join(["user,a,b\n", *(f"w{n},{n}.5,1.25\n" for n in range(30))]))
     Path("links.csv").write_text("\n".join(["user,friend", *links]) + "\n")
     return tmp_path
 
@@ -110,6 +111,14 @@ def test_nothing_is_overwritten(posts, capsys):
 BAD = {
     "no such file": (["inspect", "none.csv"], "scoup: none.csv: expected a text file, got no such file."),
     "a matrix first": (["inspect", "links.csv"], "name the file of the tensor first; the others are matrices."),
+    "a wide matrix first": (
+        ["inspect", "wide.csv", "posts.csv"],
+        "wide.csv: expected a cell a line: a column of labels for each mode, and one of values, got numbers with "
+        "decimal points in a, b; if it is a matrix, name the tensor's file first; else say --columns and --value.",
+    ),
+    "a tensor behind another": (["inspect", "posts.csv", "posts.csv"], "if it is the tensor, name it first"),
+    "a folder": (["inspect", "."], "a name that ends in .npy, .npz"),
+    "no file of labels": (["inspect", "posts.csv", "--labels", "wall"], "--labels: expected MODE=FILE, got 'wall'."),
     "an unknown mode": (["inspect", "posts.csv", "links.csv:who"], "a mode among wall, poster, day behind the colon"),
     "a bad name": (["new", "my data", "posts.csv"], "scoup: NAME: expected letters, digits and _, got 'my data'."),
     "an unknown column": (["inspect", "posts.csv", "--value", "n"], "posts.csv, line 1: expected a column 'n'"),
@@ -279,6 +288,10 @@ def test_a_matrix_that_fits_two_modes_is_put_on_the_first_and_says_so(tmp_path):
 def test_without_a_verb_there_is_help(capsys):
     assert main([]) == 2
     assert "scoup inspect posts.csv" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"scoup {__version__}\n"
 
 
 def test_things_too_few_or_too_many_to_be_told_apart(tmp_path, capsys, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ class Source:
         if self.missing and self.observed:
             raise ScoupError.expected(str(self.file), "either 'missing' or 'observed'", "both")
         if not is_table(self.file) and ending(self.file) not in (*ARRAYS, ".tns"):
-            raise ScoupError.expected(str(self.file), f"a name that ends in {FORMATS}", repr(Path(self.file).name))
+            raise ScoupError.expected(str(self.file), f"a name that ends in {FORMATS}", repr(str(self.file)))
 
     @classmethod
     def of(cls, name: str, given: Any) -> Source:
