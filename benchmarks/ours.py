@@ -25,7 +25,10 @@ SWEEPS = 5
 def facebook(cells: int = data.FACEBOOK_CELLS, count: int = data.FACEBOOK_LINKS, dtype: str = "float64") -> CoupledData:
     """Return the simulated Facebook data, wall posts coupled to friendships on the first mode."""
     tensor, matrix = data.load_wall(cells), data.load_links(count)
-    return CoupledData(tensor.with_values(tensor.values.astype(dtype)), {0: matrix.astype(dtype)})
+    same = tensor.dtype == dtype
+    return CoupledData(
+        tensor if same else tensor.with_values(tensor.values.astype(dtype)), {0: matrix.astype(dtype, copy=False)}
+    )
 
 
 def coupled_sweep(rank: int, dtype: str = "float64") -> Run:

@@ -153,7 +153,20 @@ def _check_matrices(matrices: Mapping[int, Any], shape: tuple[int, ...]) -> dict
                 f"shape {tuple(size)}",
                 "transpose it or couple it to another mode",
             )
-    return {int(mode): matrices[mode] for mode in sorted(matrices)}
+    return {int(mode): _cells(matrices[mode]) for mode in sorted(matrices)}
+
+
+def _cells(group: Any) -> Any:
+    """Turn scipy's sparse matrices into cells, which are kept, so that the matrices themselves need not be."""
+    if isinstance(group, (list, tuple)):
+        return [_cells(matrix) for matrix in group]
+    if not sparse.issparse(group):
+        return group
+    coo = sparse.coo_array(group)
+    coords = np.empty((2, coo.nnz), np.int32)
+    for row, index in zip(coords, coo.coords, strict=True):
+        row[:] = index
+    return SparseTensor.taken(coords, coo.data.copy(), coo.shape)
 
 
 def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:

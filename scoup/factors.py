@@ -66,7 +66,7 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     order = np.argsort(-weights, kind="stable")
     owners = [block.factors[0] for block in data.blocks[1:]]
     # One copy of each factor, scaled in place: at a large rank the factors are as large as sparse data.
-    ordered = [np.ascontiguousarray(factor[:, order], dtype=data.dtype) for factor in [*modes, *sides]]
+    ordered = [np.take(factor, order, axis=1).astype(data.dtype, copy=False) for factor in [*modes, *sides]]
     for n, (norm, sign) in enumerate(zip(norms, signs, strict=True)):
         ordered[n] /= (np.where(norm > 0, norm, 1.0) * sign)[order]
     for n, m in enumerate(owners, start=data.ndim):
@@ -77,8 +77,10 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
 
 
 def _signs(factor: Array) -> Array:
-    extreme = factor[np.abs(factor).argmax(axis=0), np.arange(factor.shape[1])]
-    return np.where(extreme < 0, -1.0, 1.0)
+    """The sign of the largest entry of each column, the first of equals; found without a copy of the factor."""
+    low, high, columns = factor.argmin(axis=0), factor.argmax(axis=0), np.arange(factor.shape[1])
+    least, most = -factor[low, columns], factor[high, columns]
+    return np.where((least > 0) & ((least > most) | ((least == most) & (low < high))), -1.0, 1.0)
 
 
 def upright(factors: Factors) -> Factors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from scoup.records import Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import TERM_SOLVERS, reference
 from scoup.solvers import start as starting
+from scoup.solvers.start import Draw
 from scoup.specs import FitSpec
 from scoup.terms import Term, block_losses, terms_of
 from scoup.threads import one_thread, serial_blas
@@ -75,21 +77,20 @@ def _fit(
 ) -> tuple[list[Array], list[Run], list[float], bool]:
     """Start, compress, solve from each start; return the best factors, all runs, block losses, and if compressed."""
     with clock("start"):
-        candidates = [[]] if start is not None else _candidates(data, spec, seed)
+        draws = [[]] if start is not None else _draws(data, spec, seed)
         given = None if start is None else starting.given_start(start, data, spec.rank)
     with clock("compress"):
-        short = _compression(data, spec, [*chain(*candidates), *([given] if given else [])])
+        short, draws, given = _shortened(data, spec, draws, given)
         core = data if short is None else short.data
-        if short is not None:
-            candidates, given = _shorten(candidates, given, short)
     with clock("arrange"):
         terms = terms_of(core)
     runs = []
-    for number, few in enumerate(candidates):
+    for number, few in enumerate(draws):
         with clock("start"):
-            flat = given or _prepare(core, terms, spec, few, seed + number)
+            begin = [given or _prepare(core, terms, spec, few, seed + number)]
+            given = None
         with clock("solve"):
-            runs.append(Run(*_solve(core, terms, spec, flat, on_step)))
+            runs.append(Run(*_solve(core, terms, spec, begin, on_step)))
     with clock("finish"):
         flat = min(runs, key=lambda run: run.costs[-1]).flat
         losses = block_losses(terms, flat)
@@ -98,50 +99,54 @@ def _fit(
     return flat, runs, losses, short is not None
 
 
-def _candidates(data: CoupledData, spec: FitSpec, seed: int) -> list[list[list[Array]]]:
-    """Random modes for each start: one set to begin from, or several for PARAFAC to choose among."""
+def _draws(data: CoupledData, spec: FitSpec, seed: int) -> list[list[Draw]]:
+    """How to draw random modes for each start: one set to begin from, or several for PARAFAC to choose among."""
     count = starting.CANDIDATES if spec.init == "parafac" else 1
     return [
-        [starting.random_modes(data, spec.rank, seed, number * count + one) for one in range(count)]
+        [partial(starting.random_modes, data, spec.rank, seed, number * count + one) for one in range(count)]
         for number in range(spec.starts)
     ]
 
 
-def _compression(data: CoupledData, spec: FitSpec, flats: list[list[Array]]) -> Compression | None:
-    """Compress when asked to, or by itself when it pays; ``reference`` stays as printed, ``opt`` leaves the span."""
-    if spec.solver != "als" or spec.compress is False:
-        return None
+def _shortened(
+    data: CoupledData, spec: FitSpec, draws: list[list[Draw]], given: list[Array] | None
+) -> tuple[Compression | None, list[list[Draw]], list[Array] | None]:
+    """Compress when asked to, or by itself when it pays; ``reference`` stays as printed, ``opt`` leaves the span.
+
+    The starts come back with the coordinates of the long mode in place of its rows.
+    """
     mode, sweeps = longest(data), spec.starts * (spec.max_iter + starting.PARAFAC_SWEEPS)
-    if mode is None or not (spec.compress is True or pays(data, mode, spec.rank, sweeps)):
-        return None
-    return compress(data, mode, [flat[mode] for flat in flats])
-
-
-def _shorten(candidates: list, given: list[Array] | None, short: Compression) -> tuple[list, list[Array] | None]:
-    """Put the compressed coordinates of the long mode in place of its rows, start by start."""
+    if spec.solver != "als" or spec.compress is False or mode is None:
+        return None, draws, given
+    if spec.compress is not True and not pays(data, mode, spec.rank, sweeps):
+        return None, draws, given
+    drawn = [[draw() for draw in few] for few in draws]
+    starts = [flat[mode] for flat in ([given] if given else chain(*drawn))]
+    short = compress(data, mode, starts)
     rows = iter(short.starts)
 
-    def swap(flat: list[Array]) -> list[Array]:
-        own = next(rows)
-        return [own if n == short.mode else factor for n, factor in enumerate(flat)]
+    def swap(flat: list[Array], own: Array) -> list[Array]:
+        return [own if n == mode else factor for n, factor in enumerate(flat)]
 
-    shortened = [[swap(modes) for modes in few] for few in candidates]
-    return shortened, None if given is None else swap(given)
+    if given:
+        return short, draws, swap(given, next(rows))
+    return short, [[partial(swap, flat, next(rows)) for flat in few] for few in drawn], None
 
 
-def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[list[Array]], seed: int) -> list[Array]:
+def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[Draw], seed: int) -> list[Array]:
     """Bring a start to a full list of factors: PARAFAC of the tensor if asked for, then the sides."""
-    modes = few[0]
-    if spec.init == "parafac":
-        exact = starting.algebraic_modes(core, spec.rank, seed)
-        modes = starting.parafac(terms, few if exact is None else [exact, *few])
+    if spec.init != "parafac":
+        return starting.with_sides(terms, few[0](), core.sizes)
+    exact = starting.algebraic_modes(core, spec.rank, seed)
+    modes = starting.parafac(terms, few if exact is None else [lambda: exact, *few])
     return starting.with_sides(terms, modes, core.sizes)
 
 
-def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, flat: list[Array], on_step: Step) -> Any:
+def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, begin: list[list[Array]], on_step: Step) -> Any:
+    """Solve from the only item of ``begin``, taken out of it: the solver alone holds its start, and lets go of it."""
     if spec.solver == "reference":
-        return reference.solve(data, flat, spec.max_iter, spec.tol, on_step)
-    return TERM_SOLVERS[spec.solver](terms, flat, spec.max_iter, spec.tol, on_step)
+        return reference.solve(data, begin.pop(), spec.max_iter, spec.tol, on_step)
+    return TERM_SOLVERS[spec.solver](terms, begin.pop(), spec.max_iter, spec.tol, on_step)
 
 
 def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:

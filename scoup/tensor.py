@@ -230,23 +230,23 @@ def _check_values(values: Any, count: int) -> Array:
 
 def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Sort row-major, sum duplicates, drop zeros. A tensor already in order is not sorted again."""
-    flat = ravel(coords, shape)
-    if flat.size > 1 and not (flat[1:] > flat[:-1]).all():
+    if not _ascending(coords, shape):
+        flat = ravel(coords, shape)
         order = np.argsort(flat, kind="stable")
         flat = flat[order]
         first = np.concatenate([[True], flat[1:] != flat[:-1]])
         coords = coords[:, order[first]]
         values = np.add.reduceat(values[order], np.flatnonzero(first)).astype(values.dtype, copy=False)
-    if (values == 0).any():
+    if np.count_nonzero(values) < values.size:
         coords, values = coords[:, values != 0], values[values != 0]
     return _private(coords), _private(values)
 
 
 def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:
     """Sort row-major and sum duplicates, the coordinates written anew from the numbers of their cells."""
-    flat = ravel(coords, shape)
-    if not (flat[1:] <= flat[:-1]).any():
+    if _ascending(coords, shape):
         return coords, values
+    flat = ravel(coords, shape)
     order = np.argsort(flat, kind="stable")
     flat = flat[order]
     values = values[order]
@@ -260,6 +260,15 @@ def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tupl
         np.remainder(flat, shape[mode], out=coords[mode], casting="unsafe")
         flat //= shape[mode]
     return coords, values
+
+
+def _ascending(coords: Array, shape: Sequence[int], step: int = 1 << 20) -> bool:
+    """Whether the cells are in order and no two the same; looked at in stretches, whose numbers take little memory."""
+    for first in range(0, coords.shape[1], step):
+        flat = ravel(coords[:, first : first + step + 1], shape)
+        if (flat[1:] <= flat[:-1]).any():
+            return False
+    return True
 
 
 def _private(array: Array) -> Array:

@@ -93,7 +93,8 @@ def test_paper_merge_is_algorithm_3_as_printed():
     joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data)
     assert paper.consistent
     for merged in (paper, joint):
-        assert covered_score(wrap(merged.flat, data, merged.coverage), truth) > 0.99
+        part = Part.of(data, merged.rows)
+        assert covered_score(wrap(part.whole(merged.flat), data, part.coverage), truth) > 0.99
 
 
 def test_paper_merge_by_hand():
@@ -213,12 +214,13 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
 def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
-    joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data)
-    part = Part.of(data, joint.coverage)
-    flat = rescale(part.terms, part.rows(joint.flat), 3)
+    joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data).covered()
+    part = Part.of(data, joint.rows)
+    flat = rescale(part.terms, joint.flat, 3)
     before = cost(data, wrap(part.whole(flat), data))
     again = part.whole(als_sweeps(part.terms, flat, 1))
     assert cost(data, wrap(again, data)) <= before
-    full, losses = complete(terms_of(data), again, joint.coverage)
+    full = list(again)
+    losses = complete(terms_of(data), full, part.coverage)
     assert sum(losses) <= before
     assert cost(data, wrap(full, data)) == pytest.approx(sum(losses))

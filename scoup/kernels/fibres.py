@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from scoup.kernels.pool import share
+
 Array = NDArray[Any]
 
 # A mode this short keeps its factor in the second-level cache, and its output too, once for each chunk.
@@ -77,7 +79,7 @@ class Fibres:
                 rest = [other for other in range(len(self.shape)) if other != mode]
                 place = _sorted_by(self.coords, self.shape, [mode, *rest])
                 rows = _pointers(frozen(self.coords[mode]), self.shape[mode])
-                order = np.empty(0, np.int32) if place is None else place
+                order = _NONE if place is None else place
                 self.listings[mode] = (frozen(rows), frozen(order), _bounds(rows))
             return self.listings[mode]
 
@@ -106,24 +108,42 @@ def frozen(array: Any, dtype: Any = None) -> Array:
     return view
 
 
+_NONE = frozen(np.empty(0, np.int32))
+
+
 def _arrange(fibres: Fibres, root: int) -> Order:
     coords, shape = fibres.coords, fibres.shape
     leaf = max((mode for mode in range(len(shape)) if mode != root), key=lambda mode: (-shape[mode], mode))
     middle = [mode for mode in range(len(shape)) if mode not in (root, leaf)]
-    modes = (root, *middle, leaf)
-    place = _sorted_by(coords, shape, modes)
-    taken = [coords[mode] if place is None else coords[mode][place] for mode in modes]
-    values = fibres.values if place is None else fibres.values[place]
-    if middle:
-        starts = _fibre_starts(tuple(frozen(index) for index in taken[:-1]))
-        middles = np.stack([index[starts[:-1]] for index in taken[1:-1]])
-        rows = _pointers(frozen(taken[0][starts[:-1]]), shape[root])
-    else:
-        rows = starts = _pointers(frozen(taken[0]), shape[root])
-        middles = np.empty((0, 0), np.int32)
-    cells = starts[rows] if middle else rows
-    arrays = (rows, middles, starts, taken[-1], values, _bounds(cells))
-    return Order(modes, *(frozen(array) for array in arrays))
+    place = _sorted_by(coords, shape, (root, *middle, leaf))
+    ends = _pointers(frozen(coords[root]), shape[root])
+    bounds = _bounds(ends)
+    source = (frozen(ends), _NONE if place is None else frozen(place), coords)
+    leaves, values = (coords[leaf], fibres.values) if place is None else _moved(fibres, leaf, source, bounds)
+    rows, middles, starts = _fibres_of(source, middle, bounds) if middle else (ends, np.empty((0, 0), np.int32), ends)
+    arrays = (rows, middles, starts, leaves, values, bounds)
+    return Order((root, *middle, leaf), *(frozen(array) for array in arrays))
+
+
+def _moved(fibres: Fibres, leaf: int, source: tuple[Array, Array, Array], bounds: Array) -> tuple[Array, Array]:
+    """Leaves and values of the cells in the order of ``source``."""
+    values, (ends, place, _), cuts = fibres.values, source, bounds.tolist()
+    out = np.empty(values.size, np.int32), np.empty(values.size, values.dtype)
+    index = frozen(fibres.coords[leaf])
+    share(bounds.size - 1, lambda a, b: _move(ends[cuts[a]], ends[cuts[b]], place, index, values, out), values.size)
+    return out
+
+
+def _fibres_of(source: tuple[Array, Array, Array], middle: list[int], bounds: Array) -> tuple[Array, Array, Array]:
+    """Count the fibres of each row, then write their middle indices and their first cells: rows, middles, starts."""
+    ends, chunks, cuts, modes = source[0], bounds.size - 1, bounds.tolist(), np.array(middle)
+    counts, cells = np.zeros(ends.size, np.int32), int(ends[-1])
+    share(chunks, lambda a, b: _count_fibres(cuts[a], cuts[b], source, modes, counts), cells)
+    rows = np.cumsum(counts, dtype=np.int32)
+    middles, starts = np.empty((modes.size, int(rows[-1])), np.int32), np.empty(int(rows[-1]) + 1, np.int32)
+    starts[-1] = cells
+    share(chunks, lambda a, b: _write_fibres(cuts[a], cuts[b], source, modes, (rows, middles, starts)), cells)
+    return rows, middles, starts
 
 
 def _sorted_by(coords: Array, shape: Sequence[int], modes: Sequence[int]) -> Array | None:
@@ -155,20 +175,51 @@ def _counting_sort(index, place, size):
 
 
 @njit(cache=True, nogil=True)
-def _fibre_starts(keys):
-    """Where any of ``keys``, N - 1 arrays (nnz,), differs from the cell before, and the end."""
-    nnz = keys[0].size
-    starts = np.empty(nnz + 1, np.int32)
-    count = 0
-    for t in range(nnz):
-        new = t == 0
-        for key in keys:
-            new = new or key[t] != key[t - 1]
-        if new:
-            starts[count] = t
-            count += 1
-    starts[count] = nnz
-    return starts[: count + 1].copy()
+def _move(first, last, place, index, values, out):
+    leaves, moved = out
+    for t in range(first, last):
+        leaves[t] = index[place[t]]
+        moved[t] = values[place[t]]
+
+
+@njit(cache=True, nogil=True)
+def _differ(coords, modes, one, other):
+    """Whether two cells differ in any of ``modes``."""
+    for n in range(modes.size):  # noqa: SIM110 - the compiler knows no generators in any()
+        if coords[modes[n], one] != coords[modes[n], other]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _count_fibres(first, last, source, modes, counts):
+    """Count into ``counts[i + 1]`` the fibres of rows i; without a ``place`` the cells are in order already."""
+    ends, place, coords = source
+    for i in range(first, last):
+        before, count = -1, 0
+        for t in range(ends[i], ends[i + 1]):
+            p = place[t] if place.size else t
+            if before < 0 or _differ(coords, modes, p, before):
+                count += 1
+            before = p
+        counts[i + 1] = count
+
+
+@njit(cache=True, nogil=True)
+def _write_fibres(first, last, source, modes, out):
+    """Write the middle indices and the first cell of each fibre of some rows."""
+    ends, place, coords = source
+    rows, middles, starts = out
+    for i in range(first, last):
+        before, s = -1, rows[i]
+        for t in range(ends[i], ends[i + 1]):
+            p = place[t] if place.size else t
+            if before < 0 or _differ(coords, modes, p, before):
+                starts[s] = t
+                for n in range(modes.size):
+                    middles[n, s] = coords[modes[n], p]
+                s += 1
+            before = p
 
 
 @njit(cache=True, nogil=True)

@@ -17,7 +17,7 @@ from scoup.factors import wrap
 from scoup.merge.finish import Part, als_sweeps, complete, rescale, scaled_loss
 from scoup.merge.joint import Judge, Repetitions, admit, merge_joint
 from scoup.merge.paper import merge_paper
-from scoup.merge.pieces import Pieces, covered
+from scoup.merge.pieces import Array, Pieces
 from scoup.metrics import output_size, weigh
 from scoup.records import Factors, Fit, Merged, MergeReport, Sample
 from scoup.specs import MergeSpec
@@ -51,24 +51,36 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
 def _merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Merged:
     clock = Clock()
     with clock("merge"):
-        pieces = _joint(fits, samples, data, spec) if spec.merge == "joint" else merge_paper(fits, samples, data)
+        merged = _joint(fits, samples, data, spec) if spec.merge == "joint" else merge_paper(fits, samples, data)
+        pieces = merged.covered()
+        del merged
+    flat, coverage, losses = _finished(pieces, data, spec, clock)
+    if spec.finish == "complete":
+        with clock("finish"):
+            losses = complete(terms_of(data), flat, coverage)
+            coverage = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
+    factors = wrap(flat, data, coverage)
+    names = [block.name for block in data.blocks]
+    return Merged(factors, _report(data, factors, dict(zip(names, losses, strict=True)), pieces, clock))
+
+
+def _finished(
+    pieces: Pieces, data: CoupledData, spec: MergeSpec, clock: Clock
+) -> tuple[list[Array], tuple[Array, ...], list[float]]:
+    """Scale and refit the covered rows, on that part of the data; return whole factors, what they cover, losses."""
     with clock("select"):
-        part = Part.of(data, pieces.coverage)
-    flat = part.rows(pieces.flat)
+        part = Part.of(data, pieces.rows)
+    # Taken out: beside the whole factors that come of them they would be held for nothing.
+    flat = [pieces.flat.pop(0) for _ in pieces.rows]
     if spec.merge == "joint":
         with clock("scale"):
             flat = rescale(part.terms, flat, data.ndim)
     with clock("finish"):
         if spec.finish != "none":
             flat = als_sweeps(part.terms, flat, REFIT_SWEEPS)
-        flat, coverage = part.whole(flat), pieces.coverage
-        if spec.finish == "complete":
-            flat, losses = complete(terms_of(data), flat, coverage)
-            coverage = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
-        else:
-            losses = part.losses(flat)
-    factors = wrap(flat, data, coverage)
-    return Merged(factors, _report(data, factors, dict(zip(part.names, losses, strict=True)), pieces, clock))
+        # A sweep over all rows finds the losses anew.
+        losses = [] if spec.finish == "complete" else part.losses(flat)
+        return part.whole(flat), part.coverage, losses
 
 
 def _joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Pieces:
@@ -82,18 +94,18 @@ def _joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, sp
 
 def _scaled_cost(repetitions: Repetitions, data: CoupledData) -> Judge:
     """The cost of chosen repetitions once scaled, on one part of the data that covers them all."""
-    part = Part.of(data, covered(repetitions.samples, data.sizes))
-    return lambda chosen: scaled_loss(part.terms, part.rows(merge_joint(repetitions, chosen, data).flat))
+    part = Part.of(data, repetitions.rows)
+    return lambda chosen: scaled_loss(part.terms, merge_joint(repetitions, chosen, data).flat)
 
 
 def _refitted_cost(repetitions: Repetitions, data: CoupledData) -> Judge:
     """The cost of chosen repetitions after the refit."""
 
     def judge(chosen: tuple[int, ...]) -> float:
-        pieces = merge_joint(repetitions, chosen, data)
-        part = Part.of(data, pieces.coverage)
-        flat = als_sweeps(part.terms, rescale(part.terms, part.rows(pieces.flat), data.ndim), REFIT_SWEEPS)
-        return weigh(data, dict(zip(part.names, part.losses(part.whole(flat)), strict=True)))
+        pieces = merge_joint(repetitions, chosen, data).covered()
+        part = Part.of(data, pieces.rows)
+        flat = als_sweeps(part.terms, rescale(part.terms, pieces.flat, data.ndim), REFIT_SWEEPS)
+        return weigh(data, dict(zip([block.name for block in data.blocks], part.losses(flat), strict=True)))
 
     return judge
 

@@ -21,39 +21,37 @@ Array = NDArray[Any]
 class Part:
     """The data on covered rows. Elsewhere the merged model is zero, so nothing more is needed to scale or refit it."""
 
-    data: CoupledData
+    sizes: tuple[int, ...]
     kept: tuple[Array, ...]
     terms: list[Term]
     outside: tuple[float, ...]
 
     @classmethod
-    def of(cls, data: CoupledData, coverage: Sequence[Array]) -> Part:
-        """Select the covered rows; ``outside`` is the squared norm of each block beyond them."""
-        kept = tuple(np.flatnonzero(mask) for mask in coverage)
-        chosen = data if all(mask.all() for mask in coverage) else data.select(kept)
+    def of(cls, data: CoupledData, kept: tuple[Array, ...]) -> Part:
+        """Select the covered rows, numbered in ``kept``; ``outside`` is the squared norm of each block beyond them."""
+        whole = all(index.size == size for index, size in zip(kept, data.sizes, strict=True))
+        chosen = data if whole else data.select(kept)
         beyond = (max(b.norm2 - c.norm2, 0.0) for b, c in zip(data.blocks, chosen.blocks, strict=True))
-        return cls(data, kept, terms_of(chosen), tuple(beyond))
+        return cls(data.sizes, kept, terms_of(chosen), tuple(beyond))
 
     @property
-    def names(self) -> list[str]:
-        """Names of the blocks."""
-        return [block.name for block in self.data.blocks]
-
-    def rows(self, flat: Sequence[Array]) -> list[Array]:
-        """The covered rows of each factor."""
-        return [np.ascontiguousarray(factor[index]) for factor, index in zip(flat, self.kept, strict=True)]
+    def coverage(self) -> tuple[Array, ...]:
+        """Which rows of each factor are covered."""
+        masks = tuple(np.zeros(size, dtype=bool) for size in self.sizes)
+        for mask, index in zip(masks, self.kept, strict=True):
+            mask[index] = True
+        return masks
 
     def whole(self, flat: Sequence[Array]) -> list[Array]:
-        """Put covered rows back in their places, zeros elsewhere."""
-        full = [np.zeros((size, rows.shape[1]), rows.dtype) for size, rows in zip(self.data.sizes, flat, strict=True)]
+        """Put covered rows in their places, zeros elsewhere."""
+        full = [np.zeros((size, rows.shape[1]), rows.dtype) for size, rows in zip(self.sizes, flat, strict=True)]
         for factor, index, rows in zip(full, self.kept, flat, strict=True):
             factor[index] = rows
         return full
 
     def losses(self, flat: Sequence[Array]) -> list[float]:
-        """Squared error of each block of the whole data, for a model that is zero outside the covered rows."""
-        inside = block_losses(self.terms, self.rows(flat))
-        return [loss + rest for loss, rest in zip(inside, self.outside, strict=True)]
+        """Squared error of each block of the whole data, for covered rows ``flat`` and zeros outside them."""
+        return [loss + rest for loss, rest in zip(block_losses(self.terms, flat), self.outside, strict=True)]
 
 
 def rescale(terms: Sequence[Term], flat: Sequence[Array], order: int) -> list[Array]:
@@ -112,20 +110,17 @@ def als_sweeps(terms: Sequence[Term], flat: Sequence[Array], sweeps: int) -> lis
     """
     flat, grams = list(flat), grams_of(flat)
     for _ in range(sweeps):
-        flat, grams, _ = als.sweep(terms, flat, grams)
+        als.advance(terms, flat, grams)
     return flat
 
 
-def complete(
-    terms: Sequence[Term], flat: Sequence[Array], coverage: Sequence[Array]
-) -> tuple[list[Array], list[float]]:
-    """Make one full ALS sweep, the factor with the most rows missing first; return factors and losses.
+def complete(terms: Sequence[Term], flat: list[Array], coverage: Sequence[Array]) -> list[float]:
+    """Make one full ALS sweep in place, the factor with the most rows missing first; return the losses.
 
     >>> terms = terms_of(CoupledData(np.full((2, 2, 2), 8.0)))
     >>> seen = np.array([True, False])
-    >>> complete(terms, [np.array([[1.0], [0.0]])] * 3, [seen] * 3)[1]
+    >>> complete(terms, [np.array([[1.0], [0.0]])] * 3, [seen] * 3)
     [0.0]
     """
     positions = sorted(range(len(flat)), key=lambda n: float(coverage[n].mean()))
-    new, _, losses = als.sweep(terms, flat, grams_of(flat), positions)
-    return new, losses
+    return als.advance(terms, flat, grams_of(flat), positions)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, congruence, factor_match_score, match, scale_columns, unwrap
-from scoup.merge.pieces import Pieces, common_rows
+from scoup.merge.pieces import Pieces, common_rows, sampled_rows
 from scoup.records import Factors, Fit, Sample
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ REFEREES = 16
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Weighted sums of the matched columns of some repetitions, and of the weights, factor by factor."""
+    """Weighted sums of the matched columns of some repetitions, and of the weights, on rows that any of all holds."""
 
     reference: int
     kept: tuple[int, ...]
@@ -40,40 +40,45 @@ class Repetitions:
     """Repetitions whose columns have common parts of unit norm, and how well each matches each other."""
 
     def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample]) -> None:
-        self.samples = samples
-        self.parts = [_unit_common(fit.factors, sample) for fit, sample in zip(fits, samples, strict=True)]
-        self.commons = [common_rows(part, sample) for part, sample in zip(self.parts, samples, strict=True)]
+        self.samples, self.rows = samples, sampled_rows(samples)
+        self.factors = [fit.factors for fit in fits]
+        self.commons = [common_rows(self.part(number), sample) for number, sample in enumerate(samples)]
         self.shares = [fit.report.block_fits["tensor"] for fit in fits]
         self.scores = self._scores()
         self._aligned: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
         self._seen: deque[Sums] = deque(maxlen=2)
 
+    def part(self, number: int) -> list[Array]:
+        """Factors of a repetition, columns scaled; made when asked for, as all together are as large as the fits."""
+        return _unit_common(self.factors[number], self.samples[number])
+
     def _scores(self) -> Array:
         """Match of every repetition (columns) with each that may become the reference (rows)."""
-        scores = np.ones((min(len(self.parts), REFEREES), len(self.parts)))
+        scores = np.ones((min(len(self.commons), REFEREES), len(self.commons)))
         for one in range(len(scores)):
-            for other in range(one + 1, len(self.parts)):
+            for other in range(one + 1, len(self.commons)):
                 scores[one, other] = factor_match_score(self.commons[one], self.commons[other])
                 if other < len(scores):
                     scores[other, one] = scores[one, other]
         return scores
 
-    def sums(self, reference: int, kept: tuple[int, ...], sizes: Sequence[int]) -> Sums:
+    def sums(self, reference: int, kept: tuple[int, ...]) -> Sums:
         """Sum up repetitions matched with the reference, going on from a part of them where it was summed before."""
         known = [seen for seen in self._seen if seen.reference == reference and kept[: len(seen.kept)] == seen.kept]
         start = max(known, key=lambda seen: len(seen.kept), default=None)
-        zeros = [np.zeros((size, self.parts[0][0].shape[1])) for size in sizes]
-        totals = [total.copy() for total in (start.totals if start else zeros)]
-        counts = [count.copy() for count in (start.counts if start else zeros)]
+        totals = [total.copy() for total in start.totals] if start else self._zeros()
+        counts = [count.copy() for count in start.counts] if start else self._zeros()
         for number in kept[len(start.kept) if start else 0 :]:
             order, weight, signs = self._alignment(reference, number)
-            for position, (part, index) in enumerate(
-                zip(self.parts[number], self.samples[number].indices, strict=True)
-            ):
-                totals[position][index] += weight * signs[position] * part[:, order]
-                counts[position][index] += weight
+            for position, (part, index) in enumerate(zip(self.part(number), self.samples[number].indices, strict=True)):
+                places = np.searchsorted(self.rows[position], index)
+                totals[position][places] += weight * signs[position] * part[:, order]
+                counts[position][places] += weight
         self._seen.append(Sums(reference, kept, totals, counts))
         return self._seen[-1]
+
+    def _zeros(self) -> list[Array]:
+        return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
 
     def _alignment(self, reference: int, number: int) -> tuple[Array, Array, list[Array]]:
         """How the columns of a repetition go with the reference's: their order, their weights, signs of each factor."""
@@ -116,14 +121,14 @@ def merge_joint(repetitions: Repetitions, chosen: Sequence[int], data: CoupledDa
     reference = _reference(repetitions, chosen)
     scores = repetitions.scores[reference]
     kept = _matching(scores, chosen, reference)
-    sums = repetitions.sums(reference, kept, data.sizes)
+    sums = repetitions.sums(reference, kept)
     flat = [
         np.divide(total, count, out=np.zeros_like(total), where=count > 0).astype(data.dtype, copy=False)
         for total, count in zip(sums.totals, sums.counts, strict=True)
     ]
-    coverage = tuple(np.any(count > 0, axis=1) for count in sums.counts)
-    rejected = tuple(number for number in range(len(repetitions.parts)) if number not in set(kept))
-    return Pieces(flat, coverage, tuple(scores.tolist()), rejected, reference, True)
+    seen = tuple(np.any(count > 0, axis=1) for count in sums.counts)
+    rejected = tuple(number for number in range(len(repetitions.commons)) if number not in set(kept))
+    return Pieces(repetitions.rows, flat, seen, tuple(scores.tolist()), rejected, reference, True)
 
 
 def _certainty(similarity: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, factor_match_score, scale_columns, unwrap
-from scoup.merge.pieces import Pieces, common_rows, covered
+from scoup.merge.pieces import Pieces, common_rows, sampled_rows
 from scoup.records import Fit, Sample
 
 Array = NDArray[Any]
@@ -21,24 +21,22 @@ def merge_paper(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledDat
 
     The list of free columns is reset for each repetition, and each lambda follows its own factor's match.
     """
-    flat, permutations = [], []
-    for position, size in enumerate(data.sizes):
+    flat, permutations, held = [], [], sampled_rows(samples)
+    for position, rows in enumerate(held):
         pieces = [unwrap(fit.factors)[position] for fit in fits]
-        rows = [sample.common_rows[position] for sample in samples]
-        norms = [column_norms(piece[r]) for piece, r in zip(pieces, rows, strict=True)]
+        norms = [column_norms(p[s.common_rows[position]]) for p, s in zip(pieces, samples, strict=True)]
         full = []
         for piece, norm, sample in zip(pieces, norms, samples, strict=True):
-            whole = np.zeros((size, piece.shape[1]))
-            whole[sample.indices[position]] = scale_columns(piece, norm)
+            whole = np.zeros((rows.size, piece.shape[1]))
+            whole[np.searchsorted(rows, sample.indices[position])] = scale_columns(piece, norm)
             full.append(whole)
-        merged, orders = _merge_columns(full, samples[0].common[position])
+        merged, orders = _merge_columns(full, np.searchsorted(rows, samples[0].common[position]))
         lambdas = np.mean([np.where(n > 0, n, 1.0)[order] for n, order in zip(norms, orders, strict=True)], axis=0)
         flat.append((merged * lambdas).astype(data.dtype))
         permutations.append(orders)
-    coverage = covered(samples, data.sizes)
+    seen = tuple(np.ones(rows.size, dtype=bool) for rows in held)
     agree = all(np.array_equal(permutations[0], orders) for orders in permutations[1:])
-    scores = _scores_with_first(fits, samples)
-    return Pieces(flat, coverage, scores, (), 0, agree)
+    return Pieces(held, flat, seen, _scores_with_first(fits, samples), (), 0, agree)
 
 
 def _merge_columns(full: Sequence[Array], common: Array) -> tuple[Array, list[Array]]:

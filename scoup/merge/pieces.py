@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,27 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Merged raw factors with coverage, and what the merge found out about the repetitions."""
+    """Merged raw factors, and what the merge found out about the repetitions.
 
+    Only the ``rows`` of each factor that some repetition holds are there; ``seen`` tells which of them the merge
+    filled. On sparse data the others, zeros all, would take more memory than the data.
+    """
+
+    rows: tuple[Array, ...]
     flat: list[Array]
-    coverage: tuple[Array, ...]
+    seen: tuple[Array, ...]
     scores: tuple[float, ...]
     rejected: tuple[int, ...]
     reference: int
     consistent: bool
+
+    def covered(self) -> Pieces:
+        """Leave out the rows that were not filled."""
+        if all(mask.all() for mask in self.seen):
+            return self
+        rows = tuple(index[mask] for index, mask in zip(self.rows, self.seen, strict=True))
+        flat = [factor[mask] for factor, mask in zip(self.flat, self.seen, strict=True)]
+        return replace(self, rows=rows, flat=flat, seen=tuple(mask[mask] for mask in self.seen))
 
 
 def common_rows(flat: Sequence[Array], sample: Sample) -> list[Array]:
@@ -31,10 +44,12 @@ def common_rows(flat: Sequence[Array], sample: Sample) -> list[Array]:
     return [factor[rows] for factor, rows in zip(flat, sample.common_rows, strict=True)]
 
 
-def covered(samples: Sequence[Sample], sizes: Sequence[int]) -> tuple[NDArray[np.bool_], ...]:
-    """For each factor, which of its rows any of the samples holds."""
-    masks = tuple(np.zeros(size, dtype=bool) for size in sizes)
-    for sample in samples:
-        for mask, index in zip(masks, sample.indices, strict=True):
-            mask[index] = True
-    return masks
+def sampled_rows(samples: Sequence[Sample]) -> tuple[Array, ...]:
+    """For each factor, which of its rows any of the samples holds, in order.
+
+    >>> common = (np.array([4]),)
+    >>> [rows.tolist() for rows in sampled_rows([Sample(0, (np.array([n, 4]),), common) for n in (3, 0)])]
+    [[0, 3, 4]]
+    """
+    positions = range(len(samples[0].indices))
+    return tuple(np.unique(np.concatenate([sample.indices[n] for sample in samples])) for n in positions)

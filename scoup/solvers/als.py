@@ -77,33 +77,40 @@ def advance(
     order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
     for place, position in enumerate(order):
-        parts = [
-            (number, term, term.rhs(flat, position), term.gram(flat, grams, position))
-            for number, term in enumerate(terms)
-            if position in term.factors
-        ]
-        # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
-        live = [part for part in parts if part[1].weight > 0] or parts
-        weights = [part[1].weight or 1.0 for part in live]
-        # A loss is that of a term's last update: earlier right-hand sides need not be kept.
-        final = [part for part in parts if not set(part[1].factors) & set(order[place + 1 :])]
-        rhs = _sum([weight * part[2] if weight != 1 else part[2] for weight, part in zip(weights, live, strict=True)],
-                   spare=not final)  # fmt: skip
-        gram = _sum([weight * part[3] for weight, part in zip(weights, live, strict=True)])
+        gram, rhs, final = _normal_equations(terms, flat, grams, position, order[place + 1 :])
         flat[position] = update(gram, rhs, flat[position])
         grams[position] = kernels.gram(flat[position])
-        for number, term, own_rhs, own_gram in final:
-            losses[number] = term.loss(own_rhs, own_gram, flat[position], grams[position])
+        for number, own_gram, own_rhs in final:
+            losses[number] = terms[number].loss(own_rhs, own_gram, flat[position], grams[position])
+        # Let go before the next are made: at a large rank they are as large as sparse data.
+        del gram, rhs, final
     return losses
 
 
-def _sum(arrays: Sequence[Array], spare: bool = False) -> Array:
-    """Add arrays, a shared (F, F) Gram broadcast over row-wise ones; into the first if that is to spare."""
-    total = arrays[0]
-    for array in arrays[1:]:
-        # A view may be on what a term keeps for later.
-        total = np.add(total, array, out=total if spare and total.flags.owndata else None)
-    return total
+def _normal_equations(
+    terms: Sequence[Term], flat: Sequence[Array], grams: Sequence[Array], position: int, later: Sequence[int]
+) -> tuple[Array, Array, list[tuple[int, Array, Array]]]:
+    """Sum ``w_b G_b`` and ``w_b R_b`` over the terms of a factor; with them each term whose last update this is."""
+    mine = [(number, term) for number, term in enumerate(terms) if position in term.factors]
+    # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
+    weightless = not any(term.weight for _, term in mine)
+    gram, rhs, final, spare = None, None, [], False
+    for number, term in mine:
+        weight, last = term.weight or float(weightless), not set(term.factors) & set(later)
+        if not weight and not last:
+            continue
+        own_gram, own = term.gram(flat, grams, position), term.rhs(flat, position)
+        # A loss is that of a term's last update: earlier right-hand sides need not be kept.
+        final += [(number, own_gram, own)] if last else []
+        if weight:
+            gram = weight * own_gram if gram is None else gram + weight * own_gram
+            scaled = own if weight == 1 else weight * own
+            # A sum is ours to add to, and so is a side of its own; a view may be on what a term keeps for later.
+            rhs = scaled if rhs is None else np.add(rhs, scaled, out=rhs if spare else None)
+            spare = rhs is not own or (not last and own.flags.owndata)
+    assert gram is not None
+    assert rhs is not None
+    return gram, rhs, final
 
 
 def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:

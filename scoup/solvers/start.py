@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from scoup.solvers import als
 from scoup.terms import Term, grams_of
 
 Array = NDArray[Any]
+Draw = Callable[[], list[Array]]
 
 # A random start of ALS ends in a poor local minimum one time in eight on easy planted data, so a few are
 # tried for some sweeps each; the best goes on for long enough to bring the components apart, and the
@@ -111,18 +112,18 @@ def with_sides(terms: Sequence[Term], modes: Sequence[Array], sizes: Sequence[in
     return als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))[0]
 
 
-def parafac(terms: Sequence[Term], candidates: Sequence[Sequence[Array]]) -> list[Array]:
-    """Fit the tensor alone by ALS from the best of the candidates.
+def parafac(terms: Sequence[Term], candidates: Sequence[Draw]) -> list[Array]:
+    """Fit the tensor alone by ALS from the best of the candidates, each drawn when its turn comes.
 
     >>> from scoup.terms import terms_of
-    >>> modes = parafac(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [[np.ones((2, 1)) for _ in range(3)]])
+    >>> modes = parafac(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [lambda: [np.ones((2, 1)) for _ in range(3)]])
     >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
     8.0
     """
     tensor = terms[:1]
-    tried = [als.solve(tensor, modes, SHORT_SWEEPS, PARAFAC_TOL) for modes in candidates]
-    best = min(tried, key=lambda run: run[1][-1])[0]
-    return als.solve(tensor, best, PARAFAC_SWEEPS, PARAFAC_TOL)[0]
+    # No name for a start, and one result beside the best: at a large rank each is as large as sparse data.
+    tried = (als.solve(tensor, draw(), SHORT_SWEEPS, PARAFAC_TOL) for draw in candidates)
+    return als.solve(tensor, min(tried, key=lambda run: run[1][-1])[0], PARAFAC_SWEEPS, PARAFAC_TOL)[0]
 
 
 def given_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:
