@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numba
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ Array = NDArray[Any]
 SHORT = 8192
 CHUNKS = 64
 CHUNK_CELLS = 4096
+# Steps of a product, many to a vector, in the time that an index takes to find its place.
+SORTING = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +80,10 @@ class Fibres:
         with self.lock:
             if mode not in self.listings:
                 rest = [other for other in range(len(self.shape)) if other != mode]
-                place = _sorted_by(self.coords, self.shape, [mode, *rest])
-                rows = _pointers(frozen(self.coords[mode]), self.shape[mode])
-                order = _NONE if place is None else place
+                index, order = frozen(self.coords[mode]), _AS_THEY_ARE
+                if _passes([mode, *rest]):
+                    order = _counting_sort(index, order, self.shape[mode])
+                rows = _pointers(index, self.shape[mode])
                 self.listings[mode] = (frozen(rows), frozen(order), _bounds(rows))
             return self.listings[mode]
 
@@ -108,118 +112,134 @@ def frozen(array: Any, dtype: Any = None) -> Array:
     return view
 
 
-_NONE = frozen(np.empty(0, np.int32))
+_AS_THEY_ARE = frozen(np.empty(0, np.int32))
 
 
 def _arrange(fibres: Fibres, root: int) -> Order:
     coords, shape = fibres.coords, fibres.shape
     leaf = max((mode for mode in range(len(shape)) if mode != root), key=lambda mode: (-shape[mode], mode))
     middle = [mode for mode in range(len(shape)) if mode not in (root, leaf)]
-    place = _sorted_by(coords, shape, (root, *middle, leaf))
-    ends = _pointers(frozen(coords[root]), shape[root])
+    modes = (root, *middle, leaf)
+    ends = frozen(_pointers(frozen(coords[root]), shape[root]))
     bounds = _bounds(ends)
-    source = (frozen(ends), _NONE if place is None else frozen(place), coords)
-    leaves, values = (coords[leaf], fibres.values) if place is None else _moved(fibres, leaf, source, bounds)
-    rows, middles, starts = _fibres_of(source, middle, bounds) if middle else (ends, np.empty((0, 0), np.int32), ends)
-    arrays = (rows, middles, starts, leaves, values, bounds)
-    return Order((root, *middle, leaf), *(frozen(array) for array in arrays))
+    if _passes(modes):
+        table, leaves, values = _scattered(fibres, modes, ends, bounds)
+        middle = list(range(len(middle)))
+    else:
+        table, leaves, values = coords, coords[leaf], fibres.values
+    rows, middles, starts = (ends, np.empty((0, 0), np.int32), ends)
+    if middle:
+        rows, middles, starts = _fibres_of(ends, frozen(table), np.array(middle), bounds)
+    return Order(modes, *(frozen(array) for array in (rows, middles, starts, leaves, values, bounds)))
 
 
-def _moved(fibres: Fibres, leaf: int, source: tuple[Array, Array, Array], bounds: Array) -> tuple[Array, Array]:
-    """Leaves and values of the cells in the order of ``source``."""
-    values, (ends, place, _), cuts = fibres.values, source, bounds.tolist()
-    out = np.empty(values.size, np.int32), np.empty(values.size, values.dtype)
-    index = frozen(fibres.coords[leaf])
-    share(bounds.size - 1, lambda a, b: _move(ends[cuts[a]], ends[cuts[b]], place, index, values, out), values.size)
+def _scattered(fibres: Fibres, modes: Sequence[int], ends: Array, bounds: Array) -> tuple[Array, Array, Array]:
+    """Put the cells in the order of ``modes``: their indices in the middle modes, in the last, and their values.
+
+    Each thread reads all cells as they come and writes those of its own rows, which end at ``ends``: rows that are
+    written to stay in cache, as cells that are fetched from all over do not.
+    """
+    coords, values = fibres.coords, fibres.values
+    out = (np.empty((len(modes) - 2, values.size), np.int32), np.empty(values.size, np.int32), np.empty_like(values))
+    parts = min(numba.get_num_threads(), bounds.size - 1)
+    cuts = bounds[np.linspace(0, bounds.size - 1, parts + 1).astype(int)].tolist()
+    cells = (_presorted(coords, fibres.shape, modes), coords, values)
+    order = np.array(modes)
+    share(parts, lambda a, b: _scatter(cuts[a], cuts[b], cells, order, ends, out), SORTING * values.size)
     return out
 
 
-def _fibres_of(source: tuple[Array, Array, Array], middle: list[int], bounds: Array) -> tuple[Array, Array, Array]:
-    """Count the fibres of each row, then write their middle indices and their first cells: rows, middles, starts."""
-    ends, chunks, cuts, modes = source[0], bounds.size - 1, bounds.tolist(), np.array(middle)
-    counts, cells = np.zeros(ends.size, np.int32), int(ends[-1])
-    share(chunks, lambda a, b: _count_fibres(cuts[a], cuts[b], source, modes, counts), cells)
+def _fibres_of(ends: Array, table: Array, modes: Array, bounds: Array) -> tuple[Array, Array, Array]:
+    """Count the fibres of each row, then write their indices, rows ``modes`` of the table, and their first cells."""
+    cuts, counts, cells = bounds.tolist(), np.zeros(ends.size, np.int32), int(ends[-1])
+    work = SORTING * cells
+    share(bounds.size - 1, lambda a, b: _count_fibres(cuts[a], cuts[b], ends, table, modes, counts), work)
     rows = np.cumsum(counts, dtype=np.int32)
     middles, starts = np.empty((modes.size, int(rows[-1])), np.int32), np.empty(int(rows[-1]) + 1, np.int32)
     starts[-1] = cells
-    share(chunks, lambda a, b: _write_fibres(cuts[a], cuts[b], source, modes, (rows, middles, starts)), cells)
-    return rows, middles, starts
+    out = (rows, middles, starts)
+    share(bounds.size - 1, lambda a, b: _write_fibres(cuts[a], cuts[b], ends, table, modes, out), work)
+    return out
 
 
-def _sorted_by(coords: Array, shape: Sequence[int], modes: Sequence[int]) -> Array | None:
-    """Return the permutation that sorts row-major cells by ``modes``, or None when it is the identity."""
+def _passes(modes: Sequence[int]) -> int:
+    """How many of the first modes row-major cells must be sorted by, last of them first, to be in order of all."""
     # A stable sort by the first few modes leaves the others in the order they had, which is ascending.
-    passes = next(k for k in range(len(modes)) if list(modes[k:]) == sorted(modes[k:]))
-    if not passes:
-        return None
-    place = np.arange(coords.shape[1], dtype=np.int32)
-    for mode in reversed(modes[:passes]):
-        place = _counting_sort(frozen(coords[mode]), frozen(place), shape[mode])
+    return next(k for k in range(len(modes)) if list(modes[k:]) == sorted(modes[k:]))
+
+
+def _presorted(coords: Array, shape: Sequence[int], modes: Sequence[int]) -> Array:
+    """The order of row-major cells that a stable sort by the first mode turns into that by all ``modes``."""
+    place = _AS_THEY_ARE
+    for mode in reversed(modes[1 : _passes(modes)]):
+        place = frozen(_counting_sort(frozen(coords[mode]), place, shape[mode]))
     return place
 
 
 @njit(cache=True, nogil=True)
 def _counting_sort(index, place, size):
-    """Sort ``place`` stably by ``index[place]``, whose entries are below ``size``."""
+    """Sort ``place`` (if it is empty, all cells as they are) stably by ``index[place]``, entries below ``size``."""
     ends = np.zeros(size + 1, np.int32)
     for t in range(index.size):
         ends[index[t] + 1] += 1
     for i in range(size):
         ends[i + 1] += ends[i]
     out = np.empty(index.size, np.int32)
-    for t in range(place.size):
-        i = index[place[t]]
-        out[ends[i]] = place[t]
-        ends[i] += 1
+    for t in range(index.size):
+        p = place[t] if place.size else t
+        out[ends[index[p]]] = p
+        ends[index[p]] += 1
     return out
 
 
 @njit(cache=True, nogil=True)
-def _move(first, last, place, index, values, out):
-    leaves, moved = out
-    for t in range(first, last):
-        leaves[t] = index[place[t]]
-        moved[t] = values[place[t]]
+def _scatter(first, last, cells, modes, ends, out):
+    """Write the cells of rows ``first:last`` where they belong; row i of the first mode ends at ``ends[i + 1]``."""
+    place, coords, values = cells
+    middles, leaves, moved = out
+    root, leaf, free = coords[modes[0]], coords[modes[-1]], ends[first:last].copy()
+    for t in range(values.size):
+        p = place[t] if place.size else t
+        if first <= root[p] < last:
+            to = free[root[p] - first]
+            free[root[p] - first] += 1
+            for n in range(middles.shape[0]):
+                middles[n, to] = coords[modes[n + 1], p]
+            leaves[to] = leaf[p]
+            moved[to] = values[p]
 
 
 @njit(cache=True, nogil=True)
-def _differ(coords, modes, one, other):
-    """Whether two cells differ in any of ``modes``."""
-    for n in range(modes.size):  # noqa: SIM110 - the compiler knows no generators in any()
-        if coords[modes[n], one] != coords[modes[n], other]:
-            return True
-    return False
+def _begins(t, table, modes):
+    """Whether cell t differs from the one before in any of ``modes``."""
+    differs = False
+    for n in range(modes.size):
+        differs |= table[modes[n], t] != table[modes[n], t - 1]
+    return differs
 
 
 @njit(cache=True, nogil=True)
-def _count_fibres(first, last, source, modes, counts):
-    """Count into ``counts[i + 1]`` the fibres of rows i; without a ``place`` the cells are in order already."""
-    ends, place, coords = source
+def _count_fibres(first, last, ends, table, modes, counts):
+    """Count into ``counts[i + 1]`` the fibres of row i."""
     for i in range(first, last):
-        before, count = -1, 0
-        for t in range(ends[i], ends[i + 1]):
-            p = place[t] if place.size else t
-            if before < 0 or _differ(coords, modes, p, before):
-                count += 1
-            before = p
+        count = int(ends[i] < ends[i + 1])
+        for t in range(ends[i] + 1, ends[i + 1]):
+            count += _begins(t, table, modes)
         counts[i + 1] = count
 
 
 @njit(cache=True, nogil=True)
-def _write_fibres(first, last, source, modes, out):
-    """Write the middle indices and the first cell of each fibre of some rows."""
-    ends, place, coords = source
+def _write_fibres(first, last, ends, table, modes, out):
+    """Write the indices and the first cell of each fibre of some rows."""
     rows, middles, starts = out
     for i in range(first, last):
-        before, s = -1, rows[i]
+        s = rows[i]
         for t in range(ends[i], ends[i + 1]):
-            p = place[t] if place.size else t
-            if before < 0 or _differ(coords, modes, p, before):
+            if t == ends[i] or _begins(t, table, modes):
                 starts[s] = t
                 for n in range(modes.size):
-                    middles[n, s] = coords[modes[n], p]
+                    middles[n, s] = table[modes[n], t]
                 s += 1
-            before = p
 
 
 @njit(cache=True, nogil=True)
