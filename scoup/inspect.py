@@ -206,7 +206,7 @@ def text(found: Mapping[str, Any]) -> str:
     files = [options["tensor"]["file"], *(one["file"] for one in options.get("matrices", []))]
     lines = [_line(files[0], tensor), *_values(options["tensor"])]
     for mode in tensor["modes"]:
-        heavy = ", ".join(f"{one['label']} {100 * one['share']:.2g} %" for one in mode["heaviest"])
+        heavy = ", ".join(f"{one['label']} {_percent(one['share'])}" for one in mode["heaviest"])
         empty = f", {mode['empty']} empty" if mode["empty"] else ""
         lines.append(f"  {mode['name']:<12} {mode['size']:>9,}{empty}   heaviest: {heavy}")
     for file, matrix in zip(files[1:], found["matrices"], strict=True):
@@ -220,6 +220,15 @@ def text(found: Mapping[str, Any]) -> str:
     lines += [f"  hint: {sentence}" for sentence in found["hints"]]
     lines += [f"  experiment {name} would be skipped: {why}" for name, why in found.get("skipped", {}).items()]
     return "\n".join(lines) + "\n"
+
+
+def _percent(share: float) -> str:
+    """Two digits, and no powers of ten.
+
+    >>> _percent(0.01234), _percent(1.0)
+    ('1.2 %', '100 %')
+    """
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
 def _values(source: Mapping[str, Any]) -> list[str]:

@@ -208,6 +208,8 @@ def _plain_scorecard(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _origin(origin: Provenance) -> str:
+    if origin.dataset == "files":
+        return f"files of your own, {origin.reason}: {', '.join(file.name for file in origin.files)}"
     how = _SOURCES[origin.source]
     seed = f", seed {origin.seed}" if origin.seed is not None and origin.simulated else ""
     why = f" ({origin.reason})" if origin.reason else ""

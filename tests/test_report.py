@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoup import report
-from scoup.records import Provenance
+from scoup.records import Provenance, SourceFile
 from tests import tracked
 
 CLAIM = {
@@ -104,3 +104,10 @@ def test_files_of_a_page_move_into_it():
     assert 'src="data:image/png;base64,eA=="' in html
     assert "href='data:text/csv;base64,MQ==' download='t.csv'" in html
     assert 'href="https://x.org"' in html
+
+
+def test_files_of_a_users_own_are_named():
+    files = [SourceFile(name, "", "0" * 64, 1) for name in ("posts.csv", "links.csv")]
+    mine = Provenance("files", "local", "named in the configuration", files, "full")
+    page = report.front("", [], {"walls": mine}, "x")
+    assert "files of your own, named in the configuration: posts.csv, links.csv" in page

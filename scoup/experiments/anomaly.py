@@ -121,6 +121,7 @@ def rows(found: Sequence[Found], labels: Sequence[Labels]) -> list[dict[str, Any
     """Write the table for people: names of walls, posters and days (or whatever the three modes are) for indices."""
     ids = [label.ids for label in labels]
     wall, poster, day = (label.name for label in labels)
+    count = "posts" if poster == "poster" else "count"
 
     def named(one: Found, mode: int) -> str:
         some = (
@@ -132,7 +133,7 @@ def rows(found: Sequence[Found], labels: Sequence[Labels]) -> list[dict[str, Any
 
     return [
         {
-            "place": number, "kind": one.kind, "score": round(one.score, 2), "size": one.size, "posts": one.posts,
+            "place": number, "kind": one.kind, "score": round(one.score, 2), "size": one.size, count: one.posts,
             poster: named(one, POSTER), wall: named(one, WALL), day: named(one, DAY),
             f"{wall}s taking part": round(one.counts[WALL], 1), f"{poster}s taking part": round(one.counts[POSTER], 1),
             f"{day}s taking part": round(one.counts[DAY], 1), "components": one.seen, "from": one.source,

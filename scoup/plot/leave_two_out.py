@@ -83,6 +83,8 @@ def _name(axes: Axes, subjects: Sequence[str]) -> None:
     """Name each subject; long or many names stand upright."""
     upright = sum(len(str(name)) + 2 for name in subjects) > NAMES
     axes.set_xticks(range(len(subjects)), subjects, rotation=90 if upright else 0)
+    axes.set_xlim(-0.6, len(subjects) - 0.4)
+    axes.set_xlabel("subject")
 
 
 def _grid(axes: Axes, table: pd.DataFrame) -> None:

@@ -49,9 +49,13 @@ def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
     """The table of everything found: as a page, as CSV and as JSON."""
     del arrays
     rows = [{name: row[name] for name in facts["columns"]} for row in facts["rows"]]
+    wall, poster, day = (escape(name) for name in facts["names"])
     about = (
-        "Every component of every repetition and of the merge, each thing once. Score: distinct partners (posts, for a "
-        "flood) on one day; for conversations and communities posts a day and leading user. Click a head to sort."
+        f"Every component of every repetition and of the merge, each thing once. A star-out is one {poster} with many "
+        f"of {wall}, a star-in one {wall} with many of {poster}, both on one {day}; a flood is much of one {poster} "
+        f"with one {wall} on one {day}, a conversation the same over many of {day}. Score: distinct partners (for a "
+        f"flood, its sum) on one {day}; for conversations and communities the sum for each {day} and leader. "
+        "Click a head to sort."
     )
     body = [
         f"<p>{about}</p><input id=filter placeholder='filter, for example star-out' aria-label='filter'>",
