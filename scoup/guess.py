@@ -39,7 +39,7 @@ VALUE_WORDS = (
 )
 LOOKED_AT = 200  # lines
 FEW = 20  # different numbers of a column that may be values
-FULL = 0.5  # of the cells are listed: a whole array takes less memory than a list
+FULL = 0.9  # of the cells are listed: a whole array takes less memory than a list, and loses nothing
 
 
 @dataclass(frozen=True, eq=False)
