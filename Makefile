@@ -12,11 +12,13 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profil
 REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick test cluster lint bench docs ui scorecard lock clean
+.PHONY: help setup reproduce quick test cluster lint bench docs ui scorecard lock clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  CORES=8, CONFIG=workflow/configs/quick.yaml and PORT=5001 can be given to any of them."
+
+setup: $(STAMP) ## the environment alone, in .venv
 
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
 	$(SNAKEMAKE) $(REPORT) $(if $(CONFIG),--configfile $(CONFIG))
