@@ -247,9 +247,13 @@ def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tupl
     if _ascending(coords, shape):
         return coords, values
     flat = ravel(coords, shape)
-    order = np.argsort(flat, kind="stable")
+    # Half as long as argsort makes it, since it is held beside all else: this is the peak of reading a long file.
+    order = np.argsort(flat, kind="stable").astype(np.int32 if flat.size < 2**31 else np.int64)
     flat = flat[order]
-    values = values[order]
+    if values.flags.writeable:
+        values[:] = values[order]
+    else:
+        values = values[order]
     del order
     first = np.concatenate([[True], flat[1:] != flat[:-1]])
     if not first.all():
