@@ -42,3 +42,7 @@ rule all:
         tracked="results/track.json",
         report="results/report/front.rst",
     localrule: True
+
+
+onsuccess:
+    note_scheduling("results/logs/scheduling.log", STARTED)

@@ -1,6 +1,7 @@
 """Where the time of a run went: ``python -m benchmarks.stages results`` reads the logs of its jobs, stage by stage.
 
-Start-up is the processor time that a job had used when its own work began: Python itself and its imports.
+Start-up is the processor time that a job had used when its own work began: Python itself and its imports. All that
+Snakemake itself takes counts as start-up too, as a stage called scheduling.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def table(rows: Iterable[Row]) -> str:
     """Lay the stages out as Markdown, with their sum, and say what share is not start-up.
 
     >>> print(table([("fit", 2, 8.0, 2.0, 9.0)]).splitlines()[-1])
-    75 % of the processor time of the jobs is their own work: reading data, computing, writing.
+    75 % of the processor time is the jobs' own work: reading data, computing, writing.
     """
     rows = list(rows)
     total = ("all", *(sum(row[n] for row in rows) for n in (1, 2, 3, 4)))
@@ -42,7 +43,7 @@ def table(rows: Iterable[Row]) -> str:
         f"| {name} | {jobs} | {cpu:.0f} | {start:.0f} | {wall:.0f} |" for name, jobs, cpu, start, wall in [*rows, total]
     ]
     share = 1 - float(total[3]) / max(float(total[2]), 1e-9)
-    said = f"{100 * share:.0f} % of the processor time of the jobs is their own work: reading data, computing, writing."
+    said = f"{100 * share:.0f} % of the processor time is the jobs' own work: reading data, computing, writing."
     return "\n".join([HEAD, "|---" * 5 + "|", *lines, "", said])
 
 

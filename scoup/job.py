@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from scoup.archive import write_text
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.threads import threads
 
@@ -50,6 +51,13 @@ def job(snakemake: Any) -> Iterator[None]:
     finally:
         logger.close()
         logging.getLogger("scoup").removeHandler(logger)
+
+
+def note_scheduling(path: str | Path, started: float) -> None:
+    """Leave a log as jobs do that says what it took to run them: processor time of this process, none of it work."""
+    taken = time.process_time()
+    facts = {"started": started, "ended": time.time(), "startup": taken, "processor": taken}
+    write_text(path, f"{FACTS}{json.dumps(facts)}\n")
 
 
 def read_facts(path: str | Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from scoup.archive import read_archive, write_archive
 from scoup.errors import ScoupError
-from scoup.job import job, read_facts
+from scoup.job import job, note_scheduling, read_facts
 
 
 @pytest.fixture
@@ -97,3 +97,10 @@ def test_the_log_says_when_where_and_from_what_a_job_ran(snakemake):
 
 def test_a_job_without_a_log_has_no_facts(tmp_path):
     assert read_facts(tmp_path / "none.log") == {}
+
+
+def test_what_running_the_jobs_took_is_read_like_a_job_that_did_no_work(tmp_path):
+    note_scheduling(tmp_path / "logs" / "scheduling.log", started=1.0)
+    facts = read_facts(tmp_path / "logs" / "scheduling.log")
+    assert facts["startup"] == facts["processor"] > 0
+    assert facts["started"] == 1.0 < facts["ended"]

@@ -1,22 +1,31 @@
 """Digest of the code that a stage runs: its script's modules of scoup, followed through their imports.
 
 Snakemake watches a rule's script but not what the script imports, so each rule carries this digest
-in its params. It is taken from the parsed code without docstrings: a comment changes nothing.
+in its params, as a function: the process of one job on a cluster takes that of its own rule alone. It is taken from the
+parsed code without docstrings: a comment changes nothing.
 """
 
 import ast
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scoup"
 
 
+@cache
 def digest(script: str, *extra: str) -> str:
     """Return a digest of everything of scoup that ``workflow/scripts/<script>.py`` imports, and of ``extra``."""
     found = modules_of(script, *extra)
     return hashlib.sha256("\n".join(f"{name} {_code(name)}" for name in found).encode()).hexdigest()[:16]
+
+
+def code_of(script: str) -> Callable[[Any], str]:
+    """Return the digest of a script as a function of wildcards: Snakemake calls it for the jobs of a process alone."""
+    return lambda wildcards: digest(script)
 
 
 def modules_of(script: str, *extra: str) -> list[str]:
@@ -39,7 +48,7 @@ def _path(name: str) -> Path | None:
 @cache
 def _imports(path: Path, importer: str) -> tuple[str, ...]:
     named: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Import):
             named += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -59,9 +68,13 @@ def _absolute(node: ast.ImportFrom, path: Path, importer: str) -> str:
 
 @cache
 def _code(name: str) -> str:
-    path = _path(name)
+    return hashlib.sha256(ast.dump(_parsed(_path(name))).encode()).hexdigest()
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False):
             node.body[0] = ast.Pass()
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return tree

@@ -12,6 +12,12 @@ sys.path.insert(0, str(ROOT / "workflow"))
 import digest
 
 
+def forget():
+    """Drop what was kept of files that a test has edited since."""
+    for kept in (digest.digest, digest._imports, digest._code, digest._parsed):
+        kept.cache_clear()
+
+
 @pytest.fixture
 def code(tmp_path, monkeypatch):
     """A copy of the code that a test may edit; returns a function that takes digests afresh."""
@@ -20,13 +26,11 @@ def code(tmp_path, monkeypatch):
     monkeypatch.setattr(digest, "ROOT", tmp_path)
 
     def take(*arguments):
-        digest._imports.cache_clear()
-        digest._code.cache_clear()
+        forget()
         return digest.digest(*arguments)
 
     yield tmp_path, take
-    digest._imports.cache_clear()
-    digest._code.cache_clear()
+    forget()
 
 
 def test_a_stage_knows_the_modules_behind_its_script():

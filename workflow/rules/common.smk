@@ -2,17 +2,20 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from scoup import config as settings
 from scoup.errors import ScoupError
+from scoup.job import note_scheduling
 
 ROOT = Path(workflow.basedir)
+STARTED = time.time()
 sys.path.insert(0, str(ROOT / "workflow"))
 
-from digest import digest
+from digest import code_of, digest
 
 try:
     settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -365,7 +368,7 @@ def shown_page(folder):
     return f"results/report/{experiment}_{dataset}.html"
 
 
-def scorecard_digest():
+def scorecard_digest(wildcards):
     """The code that judges the experiments that were asked for."""
     return digest("scorecard", *(f"scoup.experiments.{name}" for name in EXPERIMENTS))
 

@@ -23,6 +23,6 @@ rule detect:
         sample=sample_spec_of,
         fit=fit_spec_of,
         merge=merge_spec_of,
-        code=digest("detect"),
+        code=code_of("detect"),
     script:
         "../scripts/detect.py"

@@ -19,6 +19,6 @@ rule download:
         runtime=60,
     params:
         dataset=dataset_of,
-        code=digest("download"),
+        code=code_of("download"),
     script:
         "../scripts/download.py"

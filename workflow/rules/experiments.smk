@@ -27,7 +27,7 @@ rule accuracy:
     params:
         settings=settings_of("accuracy", ["merges", "finishes"]),
         weights=weights_of,
-        code=digest("accuracy"),
+        code=code_of("accuracy"),
     script:
         "../scripts/accuracy.py"
 
@@ -54,7 +54,7 @@ rule speedup:
             ["sampling", "repetitions", "finishes", "workers", "sweeps", "repeats"],
         ),
         plan=plan_of("speedup"),
-        code=digest("speedup"),
+        code=code_of("speedup"),
     script:
         "../scripts/speedup.py"
 
@@ -82,7 +82,7 @@ rule sparsity:
     params:
         settings=settings_of("sparsity", ["plans", "finishes"]),
         weights=baseline_weights("sparsity"),
-        code=digest("sparsity"),
+        code=code_of("sparsity"),
     script:
         "../scripts/sparsity.py"
 
@@ -108,7 +108,7 @@ rule missing:
         runtime=minutes,
     params:
         fractions=fractions_of("missing"),
-        code=digest("missing"),
+        code=code_of("missing"),
     script:
         "../scripts/missing.py"
 
@@ -134,7 +134,7 @@ rule leave_two_out:
     params:
         settings=settings_of("leave_two_out", FOLD_SETTINGS),
         plan=asked("leave_two_out", "plan", ""),
-        code=digest("leave_two_out"),
+        code=code_of("leave_two_out"),
     script:
         "../scripts/leave_two_out.py"
 
@@ -160,7 +160,7 @@ rule clusters:
         settings=settings_of("clusters", ["weight", "top", "deals"]),
         plan=asked("clusters", "plan", ""),
         specs=specs_of("clusters"),
-        code=digest("clusters"),
+        code=code_of("clusters"),
     script:
         "../scripts/clusters.py"
 
@@ -186,7 +186,7 @@ rule anomaly:
         runtime=minutes,
     params:
         plans=asked("anomaly", "plans"),
-        code=digest("anomaly"),
+        code=code_of("anomaly"),
     script:
         "../scripts/anomaly.py"
 
@@ -214,6 +214,6 @@ rule rank:
         plan=asked("rank", "plan", ""),
         weights=plan_of("rank").get("weights", "paper"),
         specs=specs_of("rank"),
-        code=digest("rank"),
+        code=code_of("rank"),
     script:
         "../scripts/rank.py"

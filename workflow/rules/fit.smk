@@ -22,6 +22,6 @@ rule fit:
     params:
         spec=fit_spec_of,
         weights=weights_of,
-        code=digest("fit"),
+        code=code_of("fit"),
     script:
         "../scripts/fit.py"

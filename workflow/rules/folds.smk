@@ -20,6 +20,6 @@ rule folds:
     params:
         settings=settings_of("leave_two_out", FOLD_SETTINGS),
         parts=asked("leave_two_out", "parts", 1),
-        code=digest("folds"),
+        code=code_of("folds"),
     script:
         "../scripts/folds.py"

@@ -20,6 +20,6 @@ rule holdout:
         runtime=minutes,
     params:
         variant=variant_of,
-        code=digest("holdout"),
+        code=code_of("holdout"),
     script:
         "../scripts/holdout.py"

@@ -22,6 +22,6 @@ rule merge:
     params:
         spec=merge_spec_of,
         weights=weights_of,
-        code=digest("merge"),
+        code=code_of("merge"),
     script:
         "../scripts/merge.py"

@@ -18,6 +18,6 @@ rule pages:
         mem_mb=memory,
         runtime=minutes,
     params:
-        code=digest("pages"),
+        code=code_of("pages"),
     script:
         "../scripts/pages.py"

@@ -23,6 +23,6 @@ rule pairs:
         ),
         plan=asked("leave_two_out", "plan", ""),
         specs=specs_of("leave_two_out"),
-        code=digest("pairs"),
+        code=code_of("pairs"),
     script:
         "../scripts/pairs.py"

@@ -20,6 +20,6 @@ rule preprocess:
         runtime=minutes,
     params:
         dataset=dataset_of,
-        code=digest("preprocess"),
+        code=code_of("preprocess"),
     script:
         "../scripts/preprocess.py"

@@ -59,6 +59,6 @@ rule report:
         runtime=10,
     params:
         left_out=LEFT_OUT,
-        code=digest("report"),
+        code=code_of("report"),
     script:
         "../scripts/report.py"

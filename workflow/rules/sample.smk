@@ -20,6 +20,6 @@ rule sample:
     params:
         spec=sample_spec_of,
         weights=weights_of,
-        code=digest("sample"),
+        code=code_of("sample"),
     script:
         "../scripts/sample.py"

@@ -22,6 +22,6 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
-        code=scorecard_digest(),
+        code=scorecard_digest,
     script:
         "../scripts/scorecard.py"

@@ -32,6 +32,6 @@ rule track:
         figures=figures_of_experiments(),
         settings=tracked_settings(),
         target=target(os.environ),
-        code=digest("track"),
+        code=code_of("track"),
     script:
         "../scripts/track.py"
