@@ -78,9 +78,11 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
 
 def _signs(factor: Array) -> Array:
     """The sign of the largest entry of each column, the first of equals; found without a copy of the factor."""
-    low, high, columns = factor.argmin(axis=0), factor.argmax(axis=0), np.arange(factor.shape[1])
-    least, most = -factor[low, columns], factor[high, columns]
-    return np.where((least > 0) & ((least > most) | ((least == most) & (low < high))), -1.0, 1.0)
+    least, most = -factor.min(axis=0), factor.max(axis=0)
+    signs = np.where(least > most, -1.0, 1.0)
+    for column in np.flatnonzero((least == most) & (most > 0)):
+        signs[column] = np.sign(factor[np.abs(factor[:, column]).argmax(), column])
+    return signs
 
 
 def upright(factors: Factors) -> Factors:

@@ -173,16 +173,16 @@ class SparseTensor:
         >>> X.select([np.array([1]), np.array([1, 0]), np.array([0, 1])]).to_dense().ravel().tolist()
         [6.0, 7.0, 4.0, 5.0]
         """
-        keep = np.ones(self.nnz, dtype=bool)
         places = []
         for index, size in zip(indices, self.shape, strict=True):
             place = np.full(size, -1, dtype=np.int32)
             place[index] = np.arange(len(index), dtype=np.int32)
             places.append(place)
-        for coord, place in zip(self.coords, places, strict=True):
-            keep &= place[coord] >= 0
-        coords = np.vstack([place[coord[keep]] for coord, place in zip(self.coords, places, strict=True)])
-        return SparseTensor(coords, self.values[keep], tuple(len(index) for index in indices))
+        keep = _kept(self.coords, places)
+        coords = np.empty((self.ndim, keep.size), np.int32)
+        for row, coord, place in zip(coords, self.coords, places, strict=True):
+            np.take(place, coord[keep], out=row)
+        return SparseTensor.taken(coords, self.values[keep], tuple(len(index) for index in indices))
 
     def contains(self, coords: Array) -> NDArray[np.bool_]:
         """Tell for each column of ``coords`` (N, n) whether that cell is stored."""
@@ -264,6 +264,17 @@ def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tupl
         np.remainder(flat, shape[mode], out=coords[mode], casting="unsafe")
         flat //= shape[mode]
     return coords, values
+
+
+def _kept(coords: Array, places: Sequence[Array], step: int = 1 << 16) -> Array:
+    """Numbers of the cells that have a place in every mode; found in stretches, for the sake of memory."""
+    found = [np.empty(0, np.int64)]
+    for first in range(0, coords.shape[1], step):
+        inside = np.flatnonzero(places[0][coords[0, first : first + step]] >= 0) + first
+        for coord, place in zip(coords[1:], places[1:], strict=True):
+            inside = inside[place[coord[inside]] >= 0]
+        found.append(inside)
+    return np.concatenate(found)
 
 
 def _ascending(coords: Array, shape: Sequence[int], step: int = 1 << 20) -> bool:

@@ -13,6 +13,7 @@ from scoup.merge import merge
 from scoup.merge.finish import Part, als_sweeps, complete, rescale, scaled_loss
 from scoup.merge.joint import Repetitions, merge_joint
 from scoup.merge.paper import merge_paper
+from scoup.merge.pieces import coverage, whole
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
 from scoup.records import Fit, Sample
 from scoup.sample import draw
@@ -93,8 +94,8 @@ def test_paper_merge_is_algorithm_3_as_printed():
     joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data)
     assert paper.consistent
     for merged in (paper, joint):
-        part = Part.of(data, merged.rows)
-        assert covered_score(wrap(part.whole(merged.flat), data, part.coverage), truth) > 0.99
+        flat, seen = whole(merged.flat, merged.rows, data.sizes), coverage(merged.rows, data.sizes)
+        assert covered_score(wrap(flat, data, seen), truth) > 0.99
 
 
 def test_paper_merge_by_hand():
@@ -217,10 +218,10 @@ def test_refit_and_complete_never_raise_the_cost():
     joint = merge_joint(Repetitions(fits, samples), range(len(fits)), data).covered()
     part = Part.of(data, joint.rows)
     flat = rescale(part.terms, joint.flat, 3)
-    before = cost(data, wrap(part.whole(flat), data))
-    again = part.whole(als_sweeps(part.terms, flat, 1))
+    before = cost(data, wrap(whole(flat, joint.rows, data.sizes), data))
+    again = whole(als_sweeps(part.terms, flat, 1), joint.rows, data.sizes)
     assert cost(data, wrap(again, data)) <= before
     full = list(again)
-    losses = complete(terms_of(data), full, part.coverage)
+    losses = complete(terms_of(data), full, coverage(joint.rows, data.sizes))
     assert sum(losses) <= before
     assert cost(data, wrap(full, data)) == pytest.approx(sum(losses))

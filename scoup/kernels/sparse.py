@@ -87,8 +87,16 @@ def sparse_densities(coords: Array, values: Array, shape: Sequence[int]) -> list
     >>> [d.tolist() for d in sparse_densities(np.array([[0, 1], [1, 1]]), np.array([-2.0, 3.0]), (2, 2))]
     [[2.0, 3.0], [0.0, 5.0]]
     """
-    weights = np.abs(values).astype(np.float64, copy=False)
-    return [np.bincount(index, weights, minlength=size) for index, size in zip(coords, shape, strict=True)]
+    sums = [np.zeros(size) for size in shape]
+    for index, total in zip(coords, sums, strict=True):
+        _add_sizes(frozen(index, np.int32), frozen(values), total)
+    return sums
+
+
+@rows.compiled
+def _add_sizes(index, values, total):
+    for t in range(index.size):
+        total[index[t]] += np.float64(abs(values[t]))
 
 
 def _over_rows(make: Callable[[int], Any], order: Order, middle: tuple[Array, ...], leaf: Array, out: Array) -> None:

@@ -14,10 +14,11 @@ from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import wrap
+from scoup.memory import release
 from scoup.merge.finish import Part, als_sweeps, complete, rescale, scaled_loss
 from scoup.merge.joint import Judge, Repetitions, admit, merge_joint
 from scoup.merge.paper import merge_paper
-from scoup.merge.pieces import Array, Pieces
+from scoup.merge.pieces import Array, Pieces, coverage, whole
 from scoup.metrics import output_size, weigh
 from scoup.records import Factors, Fit, Merged, MergeReport, Sample
 from scoup.specs import MergeSpec
@@ -50,24 +51,25 @@ def merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spe
 
 def _merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Merged:
     clock = Clock()
+    release()
     with clock("merge"):
         merged = _joint(fits, samples, data, spec) if spec.merge == "joint" else merge_paper(fits, samples, data)
         pieces = merged.covered()
         del merged
-    flat, coverage, losses = _finished(pieces, data, spec, clock)
+    flat, losses = _finished(pieces, data, spec, clock)
+    release()
+    flat, seen = whole(flat, pieces.rows, data.sizes), coverage(pieces.rows, data.sizes)
     if spec.finish == "complete":
         with clock("finish"):
-            losses = complete(terms_of(data), flat, coverage)
-            coverage = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
-    factors = wrap(flat, data, coverage)
+            losses = complete(terms_of(data), flat, seen)
+            seen = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
+    factors = wrap(flat, data, seen)
     names = [block.name for block in data.blocks]
     return Merged(factors, _report(data, factors, dict(zip(names, losses, strict=True)), pieces, clock))
 
 
-def _finished(
-    pieces: Pieces, data: CoupledData, spec: MergeSpec, clock: Clock
-) -> tuple[list[Array], tuple[Array, ...], list[float]]:
-    """Scale and refit the covered rows, on that part of the data; return whole factors, what they cover, losses."""
+def _finished(pieces: Pieces, data: CoupledData, spec: MergeSpec, clock: Clock) -> tuple[list[Array], list[float]]:
+    """Scale and refit the covered rows, on their part of the data; return them and the losses of the blocks."""
     with clock("select"):
         part = Part.of(data, pieces.rows)
     # Taken out: beside the whole factors that come of them they would be held for nothing.
@@ -79,8 +81,7 @@ def _finished(
         if spec.finish != "none":
             flat = als_sweeps(part.terms, flat, REFIT_SWEEPS)
         # A sweep over all rows finds the losses anew.
-        losses = [] if spec.finish == "complete" else part.losses(flat)
-        return part.whole(flat), part.coverage, losses
+        return flat, [] if spec.finish == "complete" else part.losses(flat)
 
 
 def _joint(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec) -> Pieces:

@@ -21,8 +21,6 @@ Array = NDArray[Any]
 class Part:
     """The data on covered rows. Elsewhere the merged model is zero, so nothing more is needed to scale or refit it."""
 
-    sizes: tuple[int, ...]
-    kept: tuple[Array, ...]
     terms: list[Term]
     outside: tuple[float, ...]
 
@@ -32,22 +30,7 @@ class Part:
         whole = all(index.size == size for index, size in zip(kept, data.sizes, strict=True))
         chosen = data if whole else data.select(kept)
         beyond = (max(b.norm2 - c.norm2, 0.0) for b, c in zip(data.blocks, chosen.blocks, strict=True))
-        return cls(data.sizes, kept, terms_of(chosen), tuple(beyond))
-
-    @property
-    def coverage(self) -> tuple[Array, ...]:
-        """Which rows of each factor are covered."""
-        masks = tuple(np.zeros(size, dtype=bool) for size in self.sizes)
-        for mask, index in zip(masks, self.kept, strict=True):
-            mask[index] = True
-        return masks
-
-    def whole(self, flat: Sequence[Array]) -> list[Array]:
-        """Put covered rows in their places, zeros elsewhere."""
-        full = [np.zeros((size, rows.shape[1]), rows.dtype) for size, rows in zip(self.sizes, flat, strict=True)]
-        for factor, index, rows in zip(full, self.kept, flat, strict=True):
-            factor[index] = rows
-        return full
+        return cls(terms_of(chosen), tuple(beyond))
 
     def losses(self, flat: Sequence[Array]) -> list[float]:
         """Squared error of each block of the whole data, for covered rows ``flat`` and zeros outside them."""

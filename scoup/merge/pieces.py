@@ -39,6 +39,30 @@ class Pieces:
         return replace(self, rows=rows, flat=flat, seen=tuple(mask[mask] for mask in self.seen))
 
 
+def whole(flat: Sequence[Array], rows: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
+    """Put rows in their places, zeros elsewhere.
+
+    >>> [factor.tolist() for factor in whole([np.ones((1, 1))], [np.array([1])], [3])]
+    [[[0.0], [1.0], [0.0]]]
+    """
+    full = [np.zeros((size, part.shape[1]), part.dtype) for part, size in zip(flat, sizes, strict=True)]
+    for factor, index, part in zip(full, rows, flat, strict=True):
+        factor[index] = part
+    return full
+
+
+def coverage(rows: Sequence[Array], sizes: Sequence[int]) -> tuple[Array, ...]:
+    """Tell for each row of each factor whether it is among those given.
+
+    >>> [mask.tolist() for mask in coverage([np.array([1])], [3])]
+    [[False, True, False]]
+    """
+    masks = tuple(np.zeros(size, dtype=bool) for size in sizes)
+    for mask, index in zip(masks, rows, strict=True):
+        mask[index] = True
+    return masks
+
+
 def common_rows(flat: Sequence[Array], sample: Sample) -> list[Array]:
     """The rows of each factor that all repetitions share."""
     return [factor[rows] for factor, rows in zip(flat, sample.common_rows, strict=True)]
