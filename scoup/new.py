@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scoup.experiments.suited import Traits, why_not
@@ -165,14 +166,14 @@ def left_out(found: Mapping[str, Any], traits: Traits) -> dict[str, str]:
 
 
 def _why_not_here(experiment: str, found: Mapping[str, Any], traits: Traits) -> str:
-    """Reasons that only show once the data has been read."""
-    tensor = found["tensor"]
+    """Reasons that only show once the data has been read; cells may be missing as NaN, which no head tells."""
+    tensor, missing = found["tensor"], any(one["missing"] for one in (found["tensor"], *found["matrices"]))
+    if missing and (why := why_not(experiment, replace(traits, missing=True))):
+        return why
     if experiment == "speedup" and tensor["cells"] > REFERENCE_CELLS:
         return "the printed algorithm makes the tensor dense, which takes too long here"
     if experiment == "anomaly" and (tensor["values"]["least"] < 0 or not tensor["values"]["whole"]):
         return "it looks for bursts in counts, and the values are none"
-    if experiment in ("leave_two_out", "clusters") and any(one["missing"] for one in (tensor, *found["matrices"])):
-        return "it needs all cells, and some are missing"
     return _why_not_pairs(tensor["shape"], traits) if experiment == "leave_two_out" else ""
 
 

@@ -301,3 +301,16 @@ def test_things_too_few_or_too_many_to_be_told_apart(tmp_path, capsys, monkeypat
         np.save("m.npy", np.ones((things, 2)))
         assert main(["inspect", "t.npy", "m.npy", "--columns", "thing,sensor,subject"]) == 0
         assert f"experiment leave_two_out would be skipped: {words}" in capsys.readouterr().out
+
+
+def test_cells_that_are_missing_as_nan_leave_out_what_cannot_do_without_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = generator(0, "test", "holes").standard_normal((12, 5, 3))
+    values[0, 0, 0] = np.nan
+    np.save("t.npy", values)
+    np.save("m.npy", np.ones((12, 2)))
+    assert main(["inspect", "t.npy", "m.npy", "--columns", "thing,sensor,subject", "--json"]) == 0
+    skipped = json.loads(capsys.readouterr().out)["skipped"]
+    assert {"speedup", "leave_two_out", "clusters"} <= set(skipped)
+    assert {"accuracy", "sparsity", "missing", "rank"}.isdisjoint(skipped)
+    assert skipped["speedup"] == "the printed algorithm, with which it compares, knows no missing cells"

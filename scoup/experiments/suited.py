@@ -96,7 +96,12 @@ def _anomaly(data: Traits) -> str:
     return "it needs all cells, and some are missing" if data.missing else ""
 
 
+def _speedup(data: Traits) -> str:
+    return "the printed algorithm, with which it compares, knows no missing cells" if data.missing else ""
+
+
 _REASONS: dict[str, Callable[[Traits], str]] = {
+    "speedup": _speedup,
     "leave_two_out": _leave_two_out,
     "clusters": _clusters,
     "anomaly": _anomaly,
