@@ -2,7 +2,8 @@
 
 Each data set has three modes of 18 to 45 indices, a matrix of 15 to 40 columns on a random mode, a true rank from
 2 to 8, and noise of a given share of the signal's norm on both blocks. Ranks 1 to 10 are tried. The rule was made
-on data sets 0 to 19; data sets from 1000 on were first looked at when it was done.
+on data sets 0 to 19, and what it calls negligible was set right on 1000 to 1019, where positive factors had shown it to
+be wrong; data sets from 2000 on had no part in either.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scoup.experiments.recommend import recommend
 from scoup.experiments.scan import ScanSpec, scan
 from scoup.seeds import generator
 
-DESIGN, FRESH = range(20), range(1000, 1020)
+DESIGN, FRESH = range(20), range(2000, 2020)
 
 
 def planted(seed, kind="generic", noise=0.3, ranks=(2, 8), sizes=(18, 45)):

@@ -78,6 +78,13 @@ def test_the_smallest_of_ranks_that_predict_alike_is_not_preferred_to_a_larger_s
     assert recommend(looks).rank == 3
 
 
+def test_a_component_is_not_negligible_because_the_first_explains_nearly_everything():
+    errors = curve(0.18, 0.1, 0.0925, 0.0837, 0.084)
+    stable = (1, 1, 0.7, 0.5, 0.1)
+    advice = recommend([look(n + 1, one, weakest) for n, (one, weakest) in enumerate(zip(errors, stable, strict=True))])
+    assert (advice.rank, advice.shown) == (None, 3)
+
+
 def test_a_curve_that_still_falls_is_not_sure():
     advice = recommend([look(n + 1, error) for n, error in enumerate(curve(0.8, 0.6, 0.4))])
     assert advice.rank is None

@@ -20,7 +20,8 @@ from scoup.experiments.scan import Look
 Array = NDArray[Any]
 
 # Ranks whose error is this many standard errors (of the difference, over folds) above the least count as equal to
-# it, and so do those that lose less than this share of what the best rank explains.
+# it, and so do those that lose less than this share of what the best rank explains beyond the first one tried: of
+# data that is all positive one component explains nearly everything, and says nothing about the others.
 ERRORS_APART = 2.0
 NEGLIGIBLE = 0.01
 # The weakest component of two halves has at least this congruence where all of them came back.
@@ -113,7 +114,8 @@ def _better(gains: Array) -> bool:
 def _alike(errors: Array, one: int, best: int) -> bool:
     """Whether rank ``one`` predicts as well as ``best``, fold by fold, but for chance or next to nothing."""
     lost = errors[one] - errors[best]
-    return not _better(lost) or bool(np.median(lost) <= NEGLIGIBLE * (1.0 - np.median(errors[best])))
+    gained = np.median(errors[0]) - np.median(errors[best])
+    return not _better(lost) or bool(np.median(lost) <= NEGLIGIBLE * gained)
 
 
 def _warnings(look: Look) -> tuple[str, ...]:
