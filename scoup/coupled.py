@@ -162,10 +162,9 @@ def _cells(group: Any) -> Any:
         return [_cells(matrix) for matrix in group]
     if not sparse.issparse(group):
         return group
-    coo = sparse.coo_array(group)
+    coo = group.tocoo(copy=False)
     coords = np.empty((2, coo.nnz), np.int32)
-    for row, index in zip(coords, coo.coords, strict=True):
-        row[:] = index
+    coords[0], coords[1] = coo.row, coo.col
     return SparseTensor.taken(coords, coo.data.copy(), coo.shape)
 
 

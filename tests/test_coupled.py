@@ -64,6 +64,15 @@ def test_scipy_matrices_of_any_format_are_taken():
         np.testing.assert_array_equal(block.values.to_dense(), dense)
 
 
+def test_a_sparse_matrix_is_copied_and_stays_the_users():
+    matrix = sparse.csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    data = CoupledData(np.ones((2, 3, 4)), {0: matrix})
+    matrix.data[:] = 7.0
+    matrix.indices[:] = 1
+    np.testing.assert_array_equal(data.matrices[0].to_dense(), [[0.0, 2.0], [3.0, 0.0]])
+    assert data.matrices[0] is data.blocks[1].values
+
+
 def test_integers_and_booleans_become_numbers():
     assert CoupledData(CUBE.astype(int), {0: np.ones((2, 2), dtype=bool)}).dtype == np.float64
 

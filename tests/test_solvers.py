@@ -12,7 +12,7 @@ from scoup.block import Block
 from scoup.factors import factor_match_score, khatri_rao, wrap
 from scoup.fit import fit
 from scoup.metrics import cost
-from scoup.solvers import als, cd, opt, reference
+from scoup.solvers import als, cd, lbfgs, opt, reference
 from scoup.solvers.linear import pseudoinverse, solve_normal
 from scoup.specs import FitSpec
 from scoup.terms import DenseTerm, block_losses, grams_of, terms_of
@@ -259,3 +259,40 @@ def test_losses_agree_with_the_terms_whatever_the_update_order():
     terms, flat = terms_of(data), starts(data, 2, 0)
     new, _, losses = als.sweep(terms, flat, grams_of(flat), [4, 2, 0, 1, 3])
     np.testing.assert_allclose(losses, block_losses(terms, new), rtol=1e-10)
+
+
+def test_lbfgs_finds_the_least_of_a_narrow_bowl_and_keeps_to_its_bounds():
+    scales = np.logspace(0, 3, 30)
+    point, costs = np.ones(30), []
+
+    def bowl(at, gradient):
+        gradient[:] = scales * at
+        return 0.5 * float(at @ (scales * at))
+
+    cost, converged = lbfgs.minimise(bowl, point, 5, lbfgs.Stop(500, 1e-13), costs.append)
+    assert converged
+    assert cost == costs[-1] < 1e-9
+    assert cost == bowl(point, np.empty(30))
+    assert (np.diff(costs) <= 0).all()
+    assert lbfgs.minimise(bowl, np.ones(30), 5, lbfgs.Stop(3, 0.0)) == (pytest.approx(costs[2]), False)
+
+
+def test_lbfgs_stays_where_no_step_lowers_the_cost():
+    def slope(at, gradient):
+        gradient[:] = 1.0
+        return abs(float(at[0]))
+
+    point = np.zeros(1)
+    assert lbfgs.minimise(slope, point, 5, lbfgs.Stop(50, 0.0)) == (0.0, True)
+    assert abs(point[0]) < 1e-6
+
+
+def test_lbfgs_steps_back_from_where_the_cost_is_not_a_number():
+    def walled(at, gradient):
+        gradient[:] = 2 * at
+        return float(at @ at) if at[0] > -0.5 else np.nan
+
+    point = np.array([0.9])
+    cost, converged = lbfgs.minimise(walled, point, 5, lbfgs.Stop(50, 1e-12))
+    assert converged
+    assert cost < 1e-9
