@@ -12,6 +12,7 @@ from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Run, facebook
 from scoup import SCOUP, CoupledData
 from scoup.fit import fit
+from scoup.memory import release
 from scoup.records import Factors
 from scoup.solvers import opt
 from scoup.specs import FitSpec
@@ -91,6 +92,7 @@ def memory(name: str, rank: int, method: str, **options: Any) -> Run:
     _short(_tiny(name), rank, method, options)  # brings in the code
 
     def run() -> dict[str, float]:
+        release()
         before = resident_bytes()
         coupled = problem(name)
         forget_peak()

@@ -13,6 +13,7 @@ from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from scoup import CoupledData, kernels
 from scoup.experiments import folds
+from scoup.memory import release
 from scoup.solvers import als, cd
 from scoup.terms import grams_of, terms_of
 from scoup.threads import serial_blas, threads
@@ -66,6 +67,7 @@ def growing_sweep(rank: int, cells: int, count: int) -> Run:
     """One coupled sweep on two threads and on one, and the memory it takes with its data."""
     # One small sweep brings in the code, so that it does not count as memory of the data.
     _sweep(facebook(100_000, 200_000), rank)()
+    release()
     forget_peak()
     before = resident_bytes()
     coupled = facebook(cells, count)
