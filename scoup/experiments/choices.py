@@ -33,11 +33,7 @@ def deal(nouns: int, count: int, seed: int) -> Array:
     if count < 4 or nouns // count < 2:
         raise ScoupError.expected("groups", f"four or more, of two of the {nouns} things or more each", count)
     order = generator(seed, "leave_two_out", "groups").permutation(nouns)
-    size, more = divmod(nouns, count)
-    if not more:
-        return order.reshape(count, size)
-    ends = np.cumsum([size + (group < more) for group in range(count)])
-    return np.stack([np.resize(group, size + 1) for group in np.split(order, ends[:-1])])
+    return np.stack([np.resize(group, -(-nouns // count)) for group in np.array_split(order, count)])
 
 
 def triples(count: int) -> list[tuple[int, ...]]:

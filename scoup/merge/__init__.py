@@ -64,8 +64,7 @@ def _merge(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, sp
             losses = complete(terms_of(data), flat, seen)
             seen = tuple(np.ones(len(factor), dtype=bool) for factor in flat)
     factors = wrap(flat, data, seen)
-    names = [block.name for block in data.blocks]
-    return Merged(factors, _report(data, factors, dict(zip(names, losses, strict=True)), pieces, clock))
+    return Merged(factors, _report(data, factors, _named(losses, data), pieces, clock))
 
 
 def _finished(pieces: Pieces, data: CoupledData, spec: MergeSpec, clock: Clock) -> tuple[list[Array], list[float]]:
@@ -101,14 +100,17 @@ def _scaled_cost(repetitions: Repetitions, data: CoupledData) -> Judge:
 
 def _refitted_cost(repetitions: Repetitions, data: CoupledData) -> Judge:
     """The cost of chosen repetitions after the refit."""
+    spec = MergeSpec("joint", "refit")
 
     def judge(chosen: tuple[int, ...]) -> float:
-        pieces = merge_joint(repetitions, chosen, data).covered()
-        part = Part.of(data, pieces.rows)
-        flat = als_sweeps(part.terms, rescale(part.terms, pieces.flat, data.ndim), REFIT_SWEEPS)
-        return weigh(data, dict(zip([block.name for block in data.blocks], part.losses(flat), strict=True)))
+        _, losses = _finished(merge_joint(repetitions, chosen, data).covered(), data, spec, Clock())
+        return weigh(data, _named(losses, data))
 
     return judge
+
+
+def _named(losses: Sequence[float], data: CoupledData) -> dict[str, float]:
+    return dict(zip([block.name for block in data.blocks], losses, strict=True))
 
 
 def _report(data: CoupledData, factors: Factors, losses: dict[str, float], pieces: Pieces, clock: Clock) -> MergeReport:

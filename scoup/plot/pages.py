@@ -78,16 +78,16 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
             body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {WARNING}"))
             body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(WARNING)})</p>")
         body.append(table(_members(component, facts["names"][:2])))
-        who = facts["names"][2]
-        loads = [{who: name, "loading": value} for name, value in _strongest(component["loadings"])]
-        few = f", the strongest {len(loads)} of {len(component['loadings'])}" if len(loads) > LOADINGS - 1 else ""
+        who, loadings = facts["names"][2], component["loadings"]
+        loads = [{who: name, "loading": value} for name, value in _strongest(loadings)]
+        few = f", the strongest {len(loads)} of {len(loadings)}" if len(loads) < len(loadings) else ""
         body.append(f"<h3>Loadings of each {escape(who)}{few}</h3>" + table(loads))
     return {"index.html": document(f"Components of {facts['dataset']}", facts, body), **made}
 
 
 def _strongest(loadings: Mapping[str, float]) -> list[tuple[str, float]]:
     """All loadings in their order, or the strongest where they are many."""
-    if len(loadings) < LOADINGS:
+    if len(loadings) <= LOADINGS:
         return list(loadings.items())
     return sorted(loadings.items(), key=lambda one: -abs(one[1]))[:LOADINGS]
 

@@ -106,7 +106,7 @@ def descent(gradient: Array, past: deque[Pair]) -> Array:
 def _remember(past: deque[Pair], length: float, direction: Array, gradient: Array, ahead: Array) -> None:
     """Add the step just made; the direction is taken over. One without curvature tells nothing and is left out."""
     if len(past) == past.maxlen:
-        past.popleft()
+        past.popleft()  # before the next is made: one pair less is held
     direction *= length
     change = np.empty_like(direction)
     np.subtract(ahead, gradient, out=change, casting="same_kind")
