@@ -1,12 +1,19 @@
-"""Coupled sparse matrix-tensor factorization by sampling and merging."""
+"""Coupled sparse matrix-tensor factorization by sampling and merging.
 
-from scoup.block import HeldOut, Observed
-from scoup.cells import Cells
-from scoup.coupled import CoupledData
-from scoup.errors import ScoupError, ScoupWarning
-from scoup.estimators import CMTF, SCOUP
-from scoup.records import Factors
-from scoup.tensor import SparseTensor
+A name is loaded when it is first asked for: a job that only reads a file waits for no compiler.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scoup.block import HeldOut, Observed
+    from scoup.cells import Cells
+    from scoup.coupled import CoupledData
+    from scoup.errors import ScoupError, ScoupWarning
+    from scoup.estimators import CMTF, SCOUP
+    from scoup.records import Factors
+    from scoup.tensor import SparseTensor
 
 __all__ = [
     "CMTF",
@@ -21,3 +28,29 @@ __all__ = [
     "SparseTensor",
 ]
 __version__ = "0.1.0"
+
+_HOME = {
+    "CMTF": "estimators",
+    "SCOUP": "estimators",
+    "Cells": "cells",
+    "CoupledData": "coupled",
+    "Factors": "records",
+    "HeldOut": "block",
+    "Observed": "block",
+    "ScoupError": "errors",
+    "ScoupWarning": "errors",
+    "SparseTensor": "tensor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module that defines it."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

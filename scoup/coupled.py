@@ -14,7 +14,7 @@ from scipy import sparse
 from scoup.block import Block, HeldOut, Mask, Observed
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import nest
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, as_real
 
 Array = NDArray[Any]
 
@@ -175,12 +175,7 @@ def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTenso
         values = SparseTensor(np.vstack(coo.coords), coo.data, coo.shape)
     if isinstance(values, SparseTensor):
         return _check_sparse(name, values, mask)
-    array = np.asarray(values)
-    if array.dtype != np.float32:
-        try:
-            array = array.astype(np.float64, copy=False)
-        except (TypeError, ValueError):
-            raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}") from None
+    array = as_real(name, values)
     if array.size == 0:
         raise ScoupError.expected(name, "at least one cell", f"shape {array.shape}")
     return _check_dense(name, np.ascontiguousarray(array), mask)

@@ -50,6 +50,23 @@ def ravel(coords: Array, shape: Sequence[int]) -> NDArray[np.int64]:
     return flat
 
 
+def as_real(name: str, values: Any) -> Array:
+    """Return values as float32, if they are, or float64; refuse words, and complex numbers rather than halve them.
+
+    >>> as_real("tensor", [1, 2]).dtype.name
+    'float64'
+    """
+    array = np.asarray(values)
+    if array.dtype == np.float32:
+        return array
+    try:
+        if np.iscomplexobj(array):
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}") from None
+
+
 @dataclass(frozen=True, eq=False)
 class SparseTensor:
     """An N-way tensor that stores only its non-zeros.
@@ -213,14 +230,9 @@ def _check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _check_values(values: Any, count: int) -> Array:
-    array = np.asarray(values)
+    array = as_real("values", values)
     if array.ndim != 1 or array.size != count:
         raise ScoupError.expected("values", f"{count} numbers, one a column of coords", f"shape {array.shape}")
-    if array.dtype != np.float32:
-        try:
-            array = array.astype(np.float64, copy=False)
-        except (TypeError, ValueError):
-            raise ScoupError.expected("values", "real numbers", f"dtype {array.dtype}") from None
     if not np.isfinite(array).all():
         raise ScoupError.expected(
             "values", "finite numbers", "NaN or infinity", "list missing cells in tensor_mask instead"

@@ -1,37 +1,54 @@
-"""Threads of BLAS and of the compiled kernels, limited where bytes must not depend on them."""
+"""Threads of BLAS and of the compiled kernels, limited where bytes must not depend on them.
+
+Every job of a workflow comes by here, so nothing heavy is loaded with this module.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from functools import cache
+from threading import Lock, local
 
-import numba
-import scipy.linalg  # noqa: F401 - loads scipy's own BLAS, which the controller below must find
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 _lock = Lock()
 _holders = 0
 _limits: threadpool_limits | None = None
-_controller = ThreadpoolController()
-_LAUNCHED = numba.get_num_threads()
+_own = local()
+
+
+@cache
+def launched() -> int:
+    """Return how many threads kernels may use in this process: ``NUMBA_NUM_THREADS``, or the cores it may run on."""
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def kernel_threads() -> int:
+    """Return how many threads the kernels use that this Python thread calls.
+
+    >>> kernel_threads() == launched()
+    True
+    """
+    return getattr(_own, "count", launched())
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Run the body with ``count`` threads for BLAS and for the kernels.
+    """Run the body with ``count`` threads for BLAS and for the kernels, never more than there were at the start.
+
+    What is loaded within the body does as ``OMP_NUM_THREADS`` says.
 
     >>> with threads(1):
-    ...     numba.get_num_threads()
+    ...     kernel_threads()
     1
     """
-    before = numba.get_num_threads()
-    with _controller.limit(limits=count, user_api="blas"):
-        numba.set_num_threads(min(count, _LAUNCHED))
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
+    with ThreadpoolController().limit(limits=count, user_api="blas"), _kernels(count):
+        yield
 
 
 @contextmanager
@@ -44,13 +61,13 @@ def serial_blas() -> Iterator[None]:
     enter sets it and the last to leave lifts it, so several Python threads may enter at once.
 
     >>> with serial_blas():
-    ...     {pool["num_threads"] for pool in _controller.info() if pool["user_api"] == "blas"}
+    ...     {pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"}
     {1}
     """
     global _holders, _limits  # noqa: PLW0603 - the limit itself is global to the process
     with _lock:
         if _holders == 0:
-            _limits = _controller.limit(limits=1, user_api="blas")
+            _limits = _controller().limit(limits=1, user_api="blas")
         _holders += 1
     try:
         yield
@@ -67,13 +84,26 @@ def one_thread() -> Iterator[None]:
     """Run the body on one thread, BLAS and kernels alike; that of the kernels belongs to each Python thread.
 
     >>> with one_thread():
-    ...     numba.get_num_threads()
+    ...     kernel_threads()
     1
     """
-    before = numba.get_num_threads()
-    with serial_blas():
-        numba.set_num_threads(1)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
+    with serial_blas(), _kernels(1):
+        yield
+
+
+@contextmanager
+def _kernels(count: int) -> Iterator[None]:
+    before = kernel_threads()
+    _own.count = min(count, launched())
+    try:
+        yield
+    finally:
+        _own.count = before
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return a hold on every BLAS that fits use: looking for them takes longer than a small fit, so it is kept."""
+    import scipy.linalg  # noqa: F401 - scipy brings a BLAS of its own, which must be there to be found
+
+    return ThreadpoolController()

@@ -83,6 +83,8 @@ def test_integers_and_booleans_become_numbers():
         ({"tensor": np.ones((2, 3))}, "tensor: expected three modes or more, got 2."),
         ({"tensor": np.ones((2, 0, 3))}, "tensor: expected at least one cell, got shape (2, 0, 3)."),
         ({"tensor": np.full((2, 2, 2), "a")}, "tensor: expected real numbers"),
+        ({"tensor": np.full((2, 2, 2), 1j)}, "tensor: expected real numbers, got dtype complex128"),
+        ({"matrices": {0: sparse.eye_array(2, dtype=complex)}}, "values: expected real numbers, got dtype complex128"),
         ({"tensor": np.full((2, 2, 2), np.nan)}, "tensor: expected at least one observed cell"),
         ({"tensor": np.where(CUBE == 5, np.inf, CUBE)}, "tensor: expected finite numbers or NaN for missing"),
         ({"matrices": {3: np.ones((2, 2))}}, "matrices: expected modes from 0 to 2, got 3."),

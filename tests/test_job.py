@@ -2,15 +2,17 @@
 
 import errno
 import logging
+import subprocess
+import sys
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
 from scoup.archive import read_archive, write_archive
 from scoup.errors import ScoupError
 from scoup.job import job, note_scheduling, read_facts
+from scoup.threads import kernel_threads
 
 
 @pytest.fixture
@@ -31,10 +33,10 @@ def test_log_lines_of_the_library_reach_the_log_file(snakemake):
 
 
 def test_the_body_runs_on_the_threads_of_the_rule(snakemake):
-    before = numba.get_num_threads()
+    before = kernel_threads()
     with job(snakemake):
-        assert numba.get_num_threads() == 1
-    assert numba.get_num_threads() == before
+        assert kernel_threads() == 1
+    assert kernel_threads() == before
 
 
 def test_bad_input_ends_in_one_sentence(snakemake, capsys):
@@ -104,3 +106,9 @@ def test_what_running_the_jobs_took_is_read_like_a_job_that_did_no_work(tmp_path
     facts = read_facts(tmp_path / "logs" / "scheduling.log")
     assert facts["startup"] == facts["processor"] > 0
     assert facts["started"] == 1.0 < facts["ended"]
+
+
+def test_the_frame_of_a_job_and_the_checks_of_a_configuration_wait_for_no_compiler():
+    code = "import sys, scoup.job, scoup.config; print({'numba', 'pandas', 'scipy.linalg'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -82,6 +82,7 @@ def test_float32_is_kept():
         (([[0], [-1], [0]], [1.0], (2, 2, 2)), "coords: expected indices from 0 to 1 in mode 1, got -1."),
         (([[0], [0], [0]], [1.0, 2.0], (2, 2, 2)), "values: expected 1 numbers, one a column of coords"),
         (([[0], [0], [0]], ["x"], (2, 2, 2)), "values: expected real numbers"),
+        (([[0], [0], [0]], [1j], (2, 2, 2)), "values: expected real numbers, got dtype complex128"),
         (([[0], [0], [0]], [np.inf], (2, 2, 2)), "values: expected finite numbers, got NaN or infinity"),
         (([[0], [0], [0]], [1.0], (2, 0, 2)), "shape: expected sizes from 1 to 2147483647, got (2, 0, 2)."),
         (([[0], [0], [0]], [1.0], (2**40, 2, 2)), "shape: expected sizes from 1 to 2147483647"),

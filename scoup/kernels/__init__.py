@@ -1,6 +1,6 @@
 """Compiled passes over dense and sparse data; everything above them is a few small matrices.
 
-Results do not depend on the number of threads (``numba.set_num_threads``), and every function may
+Results do not depend on the number of threads (:func:`scoup.threads.threads`), and every function may
 be called from several Python threads at once.
 """
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import literally, njit
 
 from scoup.kernels.fibres import Array, frozen
-from scoup.kernels.lanes import live, load, scaled, store
+from scoup.kernels.lanes import live, load, magnitudes, plus, scaled, store, summed
 from scoup.kernels.pool import share
 from scoup.kernels.rows import compiled, width_for
 
@@ -46,10 +46,11 @@ def densities(values: Array) -> list[Array]:
     length = int(shape.sum())
     # Two chunks' sums must not meet in a cache line, or their threads take turns.
     sums = np.zeros((cuts.size - 1, length + APART))
+    kernel = _density_lines(width_for(lines.shape[1]))
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
-            _density_lines(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk, :length])
+            kernel(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk, :length])
 
     share(len(sums), work, array.size)
     return np.split(sums.sum(axis=0)[:length], np.cumsum(shape)[:-1])
@@ -182,32 +183,39 @@ def _inner_span(left, right):
     return total
 
 
-@compiled
-def _density_lines(first, last, lines, shape, sums):
+@cache
+def _density_lines(width: int) -> Callable[..., Any]:
     """Add |lines| to the marginal sums, which stand one after another in ``sums``."""
-    order, width = shape.size, lines.shape[1]
-    base = sums.size - width
-    index, offset = np.empty(order, np.int64), np.empty(order, np.int64)
-    rest, place = first, base
-    for n in range(order - 2, -1, -1):
-        place -= shape[n]
-        offset[n] = place
-        index[n] = rest % shape[n]
-        rest //= shape[n]
-    tail = sums[base:]
-    for line in range(first, last):
-        total = 0.0
-        for k in range(width):
-            x = np.float64(abs(lines[line, k]))
-            total += x
-            tail[k] += x
-        for n in range(order - 1):
-            sums[offset[n] + index[n]] += total
+
+    @compiled
+    def kernel(first, last, lines, shape, sums):
+        order, columns = shape.size, lines.shape[1]
+        base = sums.size - columns
+        index, offset = np.empty(order, np.int64), np.empty(order, np.int64)
+        rest, place = first, base
         for n in range(order - 2, -1, -1):
-            index[n] += 1
-            if index[n] < shape[n]:
-                break
-            index[n] = 0
+            place -= shape[n]
+            offset[n] = place
+            index[n] = rest % shape[n]
+            rest //= shape[n]
+        # Whole vectors: a masked store cannot be read back before it has left the core.
+        tail, whole = np.zeros((1, -(-columns // width) * width)), live(width, width)
+        for line in range(first, last):
+            total = 0.0
+            for c in range(0, columns, width):
+                x = magnitudes(load(lines, line, c, live(width, columns - c)))
+                store(tail, 0, c, whole, plus(load(tail, 0, c, whole), x))
+                total += summed(x)
+            for n in range(order - 1):
+                sums[offset[n] + index[n]] += total
+            for n in range(order - 2, -1, -1):
+                index[n] += 1
+                if index[n] < shape[n]:
+                    break
+                index[n] = 0
+        sums[base:] += tail[0, :columns]
+
+    return kernel
 
 
 # Tiles stand outside the makers of kernels: one that closes over a compiled function is never found in the cache.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from scoup.kernels.pool import share
+from scoup.threads import kernel_threads
 
 Array = NDArray[Any]
 
@@ -141,7 +141,7 @@ def _scattered(fibres: Fibres, modes: Sequence[int], ends: Array, bounds: Array)
     """
     coords, values = fibres.coords, fibres.values
     out = (np.empty((len(modes) - 2, values.size), np.int32), np.empty(values.size, np.int32), np.empty_like(values))
-    parts = min(numba.get_num_threads(), bounds.size - 1)
+    parts = min(kernel_threads(), bounds.size - 1)
     cuts = bounds[np.linspace(0, bounds.size - 1, parts + 1).astype(int)].tolist()
     cells = (_presorted(coords, fibres.shape, modes), coords, values)
     order = np.array(modes)

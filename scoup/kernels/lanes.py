@@ -133,6 +133,27 @@ def times(typing_context, left, right):
 
 
 @intrinsic
+def plus(typing_context, left, right):
+    """``left + right`` lane by lane."""
+    return left(left, right), lambda context, builder, signature, args: builder.fadd(*args)
+
+
+@intrinsic
+def magnitudes(typing_context, value):
+    """Absolute values in double precision."""
+    kind = Lanes(types.float64, value.width)
+
+    def build(context, builder, signature, args):
+        vector = args[0].type
+        name = f"llvm.fabs.{_suffix(vector).removesuffix('.p0')}"
+        call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
+        found = builder.call(call, args)
+        return found if vector == _vector(kind) else builder.fpext(found, _vector(kind))
+
+    return kind(value), build
+
+
+@intrinsic
 def fetch(typing_context, array, row, column, mask):
     """Ask for ``array[row, column:]`` to be brought near; a row out of range does no harm."""
 

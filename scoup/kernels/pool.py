@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
-import numba
+from scoup.threads import kernel_threads
 
 # Below this many inner steps waking a thread costs more than it saves.
 SMALL = 1 << 21
@@ -35,7 +35,7 @@ def share(chunks: int, work: Callable[[int, int], object], steps: float = float(
     >>> sorted(done)
     [0, 1, 2]
     """
-    helpers = min(numba.get_num_threads(), chunks) - 1 if steps >= SMALL else 0
+    helpers = min(kernel_threads(), chunks) - 1 if steps >= SMALL else 0
     if helpers < 1:
         work(0, chunks)
         return

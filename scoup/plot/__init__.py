@@ -19,12 +19,13 @@ METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None
 def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> Figure:
     """Draw the figure ``scoup.plot.<name>`` and say on it whether the data is simulated.
 
+    A figure that shows anything but medians and quartiles of its seeds says so in ``SEEDS``.
     ``material`` are pairs (facts, arrays) of an experiment that leaves more to look at than metrics.
     """
     with style.applied():
         module = import_module(f"scoup.plot.{name}")
         figure: Figure = module.figure(metrics, material) if material else module.figure(metrics)
-        style.mark(figure, metrics)
+        style.mark(figure, metrics, *([module.SEEDS] if hasattr(module, "SEEDS") else []))
     return figure
 
 

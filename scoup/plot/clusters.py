@@ -18,6 +18,7 @@ Facts = Mapping[str, Any]
 Line = tuple[str, str, str]
 NAMED = 5
 SIGNS = {"+": style.COLOURS[1], "-": "#542788"}
+SEEDS = "mean purity: median of {} seeds; everything else: the first of them"
 VIEWS = ((0, "along x"), (1, "along y"), (2, "along z"))
 
 

@@ -27,12 +27,13 @@ table{border-collapse:collapse;width:100%;font-size:.85rem}
 th,td{padding:.25rem .5rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 th{cursor:pointer;background:#f4f4f4;position:sticky;top:0}th:focus{outline:2px solid #0072b2}
 tbody tr:hover{background:#f8fbff}
-.plus{color:#b34700}.minus{color:#542788}img{max-width:100%}input{font:inherit;padding:.2rem .4rem;margin:.5rem 0}
+.plus{color:#b34700}.minus{color:#542788}img{max-width:100%}
+input{font:inherit;width:20rem;max-width:100%;padding:.2rem .4rem;margin:.5rem 0}
 """
 SCRIPT = """
 for(const t of document.querySelectorAll('table.sortable'))t.querySelectorAll('th').forEach((h,i)=>{h.tabIndex=0;
 const go=()=>{const b=t.tBodies[0],d=h.dataset.d=h.dataset.d==='1'?'-1':'1';const v=r=>r.cells[i].textContent;
-const n=s=>/^-?[\\d.]+$/.test(s);
+const n=s=>s!==''&&!isNaN(s);
 const r=[...b.rows].sort((x,y)=>d*(n(v(x))&&n(v(y))?parseFloat(v(x))-parseFloat(v(y)):v(x).localeCompare(v(y))));
 b.append(...r)};h.onclick=go;h.onkeydown=e=>{if(e.key==='Enter')go()}});
 const f=document.querySelector('#filter');if(f)f.oninput=()=>{const w=f.value.toLowerCase();
@@ -52,8 +53,8 @@ def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
     wall, poster, day = (escape(name) for name in facts["names"])
     about = (
         f"Every component of every repetition and of the merge, each thing once. A star-out is one {poster} with many "
-        f"of {wall}, a star-in one {wall} with many of {poster}, both on one {day}; a flood is much of one {poster} "
-        f"with one {wall} on one {day}, a conversation the same over many of {day}. Score: distinct partners (for a "
+        f"{wall}s, a star-in one {wall} with many {poster}s, both on one {day}; a flood is much of one {poster} "
+        f"with one {wall} on one {day}, a conversation the same over many {day}s. Score: distinct partners (for a "
         f"flood, its sum) on one {day}; for conversations and communities the sum for each {day} and leader. "
         "Click a head to sort."
     )
@@ -142,13 +143,18 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return "<p>Nothing was found.</p>"
     head = "".join(f"<th scope=col>{escape(str(name))}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td>{escape(f'{v:g}' if isinstance(v, float) else str(v))}</td>" for v in row.values())
-        + "</tr>"
-        for row in rows
-    )
+    columns = [_texts([row[name] for row in rows]) for name in rows[0]]
+    cells = zip(*columns, strict=True)
+    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells)
     return f"<table class=sortable><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _texts(column: Sequence[Any]) -> list[str]:
+    """Write a column, fractions with as many decimals as give the largest three digits, and one at least."""
+    numbers = [abs(value) for value in column if isinstance(value, float) and np.isfinite(value)]
+    broken = any(value % 1 for value in numbers)
+    decimals = max(1, 2 - int(np.floor(np.log10(max(numbers))))) if broken else 0
+    return [f"{value:.{decimals}f}" if isinstance(value, float) else str(value) for value in column]
 
 
 def document(title: str, facts: Facts, body: Sequence[str]) -> bytes:

@@ -117,12 +117,12 @@ def letter(grid: np.ndarray) -> None:
         axes.set_title(f"{chr(ord('a') + number)}", loc="left", fontweight="bold", x=-0.12)
 
 
-def mark(figure: Figure, metrics: Sequence[Metric]) -> None:
-    """Say under the figure what the data is, in red where it is simulated."""
+def mark(figure: Figure, metrics: Sequence[Metric], seeds: str = "medians and quartiles of {} seeds") -> None:
+    """Say under the figure what the data is, in red where it is simulated, and what it shows of many ``seeds``."""
     simulated = {metric.dataset for metric in metrics if metric.provenance == "simulated"}
     real = {metric.dataset for metric in metrics if metric.provenance == "real"}
     both = {"simulated": simulated, "real": real}
     words = [f"{kind} data: {', '.join(sorted(names))}" for kind, names in both.items() if names]
-    seeds = len({metric.seed for metric in metrics})
-    text = "; ".join(words) + (f"; medians and quartiles of {seeds} seeds" if seeds > 1 else "; one seed")
-    figure.supxlabel(text, fontsize=8, color="#B00000" if simulated else GREY)
+    count = len({metric.seed for metric in metrics})
+    words.append(seeds.format(count) if count > 1 else "one seed")
+    figure.supxlabel("; ".join(words), fontsize=8, color="#B00000" if simulated else GREY)

@@ -7,20 +7,18 @@ between friends, days grow busier and have a weekly rhythm. Some things are plan
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from scoup import store
 from scoup.datasets import LINKS_FILE, WALL_FILE
 from scoup.seeds import generator
 from scoup.simulate.planted import Plant, draw_plants
+from scoup.simulate.table import write_table
 from scoup.simulate.truth import write_truth
 
 Array = NDArray[Any]
@@ -179,8 +177,9 @@ def _draw_days(count: int, days: int, rng: np.random.Generator) -> Array:
 def _write_wall(path: Path, names: Array, cells: Array, counts: Array, first: int, rng: np.random.Generator) -> None:
     wall, poster, day = np.repeat(cells, counts, axis=1)
     seconds = (_DAY * rng.beta(3, 2, wall.size)).astype(np.int64)  # more in the evening
-    table = pd.DataFrame({"owner": names[wall], "poster": names[poster], "time": (first + day) * _DAY + seconds})
-    _write_table(path, table.sort_values(["owner", "poster", "time"], kind="stable"))
+    owners, posters, times = names[wall], names[poster], (first + day) * _DAY + seconds
+    order = np.lexsort((times, posters, owners))
+    write_table(path, [owners[order], posters[order], times[order]], "\t")
 
 
 def _write_links(path: Path, names: Array, links: Array, first: int, days: int, rng: np.random.Generator) -> None:
@@ -189,10 +188,6 @@ def _write_links(path: Path, names: Array, links: Array, first: int, days: int, 
     known = rng.random(links.shape[1]) < 0.6
     text = np.where(known, time.astype(str), r"\N")
     both = np.concatenate([links, links[::-1]], axis=1)
-    table = pd.DataFrame({"user": names[both[0]], "friend": names[both[1]], "time": np.concatenate([text, text])})
-    _write_table(path, table.sort_values(["user", "friend"], kind="stable"))
-
-
-def _write_table(path: Path, table: pd.DataFrame) -> None:
-    text = table.to_csv(sep="\t", header=False, index=False, lineterminator="\n").encode()
-    store.write_bytes(path, gzip.compress(text, compresslevel=4, mtime=0))
+    users, friends, times = names[both[0]], names[both[1]], np.concatenate([text, text])
+    order = np.lexsort((friends, users))
+    write_table(path, [users[order], friends[order], times[order]], "\t")

@@ -6,18 +6,16 @@ as noise. Written as two FROSTT text files, the tensor and the matrix on its fir
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from scoup import store
 from scoup.datasets import MATRIX_FILE, TENSOR_FILE
 from scoup.seeds import generator
+from scoup.simulate.table import write_table
 from scoup.simulate.truth import write_truth
 from scoup.tensor import SparseTensor
 
@@ -82,7 +80,4 @@ def _add_noise(tensor: SparseTensor, rng: np.random.Generator) -> SparseTensor:
 
 
 def _write_tns(path: Path, tensor: SparseTensor) -> None:
-    table = pd.DataFrame((tensor.coords + 1).T)
-    table["value"] = tensor.values
-    text = table.to_csv(sep=" ", header=False, index=False, lineterminator="\n").encode()
-    store.write_bytes(path, gzip.compress(text, compresslevel=4, mtime=0))
+    write_table(path, [*(tensor.coords + 1), tensor.values], " ")

@@ -1,4 +1,4 @@
-"""A Slurm for the session, and runs of the tiny workflow on it."""
+"""A Slurm for the session, and runs of a small workflow on it."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ from tests.workflow.conftest import ROOT, TINY, snakemake, succeeded
 
 collect_ignore = ["faults"]  # imported by Python itself, in jobs
 FAULTS = Path(__file__).parent / "faults"
+CONFIG = ("--configfile", str(TINY), str(Path(__file__).parent / "small.yaml"))
 # Every stage from raw data to a figure, of one experiment.
 TARGET = "results/figures/accuracy.svg"
 
@@ -34,7 +35,7 @@ def cluster():
 def local(tmp_path_factory):
     """A run without any cluster, with whose bytes all others are compared; not to be changed."""
     folder = tmp_path_factory.mktemp("local") / "run"
-    succeeded(snakemake(folder, TARGET))
+    succeeded(snakemake(folder, TARGET, *CONFIG))
     return folder
 
 
@@ -91,11 +92,11 @@ class Run:
 
 
 def command(folder, *options):
-    """Return the call of Snakemake on the tiny configuration, by the Slurm profile, with impatient looks at jobs."""
+    """Return the call of Snakemake on a small configuration, by the Slurm profile, with impatient looks at jobs."""
     return [
         sys.executable, "-m", "tests.cluster.impatient",
         "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
-        "--configfile", str(TINY), "--workflow-profile", str(ROOT / "workflow" / "profiles" / "slurm"),
+        *CONFIG, "--workflow-profile", str(ROOT / "workflow" / "profiles" / "slurm"),
         "--max-status-checks-per-second", "1", *options,
     ]  # fmt: skip
 
