@@ -15,9 +15,10 @@ NEAR = 1.001
 SAME: dict[str, Any] = {"name": "brainq", "rank": RANK}
 SHARED = {**SAME, "sweeps": SWEEPS}
 OWN = {**SAME, "sweeps": 200, "tol": 1e-7, "own_start": True}
-# The paper's sampling, and one that keeps all nouns, whose factor is then known well enough for one full sweep.
+# The paper's sampling, and one that keeps all nouns, whose factor is then known well enough for one full sweep. Fits of
+# samples need not be more exact than samples are: to 1e-4 they end in the same cost, to six digits, as by default.
 PAPER = {**SAME, "sampling": (3, 86, 1), "repetitions": 4}
-WIDE = {**SAME, "sampling": (1, 300, 1), "repetitions": 2}
+WIDE = {**SAME, "sampling": (1, 300, 1), "repetitions": 2, "tol": 1e-4}
 CURVE, SCOUP, PEER = "benchmarks.fits:curve", "benchmarks.fits:scoup", "benchmarks.rivals:curve"
 
 
