@@ -12,7 +12,7 @@ import numpy as np
 from numba import literally, njit
 
 from scoup.kernels.fibres import Array, frozen
-from scoup.kernels.lanes import live, load, magnitudes, plus, scaled, store, summed
+from scoup.kernels.lanes import fetch, live, load, magnitudes, plus, scaled, store, summed
 from scoup.kernels.pool import share
 from scoup.kernels.rows import compiled, width_for
 
@@ -23,6 +23,8 @@ CHUNK_CELLS = 1 << 16
 # Rows of an output, or of a factor, that stay in the first-level cache.
 BLOCK = 256
 APART = 16
+# Numbers by which a pass asks for its data ahead: the machine's own guesses end with each page of memory.
+AHEAD = 512
 # Entries from which a tall matrix is worth a pass of its own; BLAS does a smaller product on one thread.
 TALL = 1 << 16
 # Numbers whose inner product BLAS takes on one thread, whatever it is allowed.
@@ -200,9 +202,11 @@ def _density_lines(width: int) -> Callable[..., Any]:
             rest //= shape[n]
         # Whole vectors: a masked store cannot be read back before it has left the core.
         tail, whole = np.zeros((1, -(-columns // width) * width)), live(width, width)
+        ahead = max(1, AHEAD // columns)
         for line in range(first, last):
             total = 0.0
             for c in range(0, columns, width):
+                fetch(lines, line + ahead, c, whole)
                 x = magnitudes(load(lines, line, c, live(width, columns - c)))
                 store(tail, 0, c, whole, plus(load(tail, 0, c, whole), x))
                 total += summed(x)
@@ -220,16 +224,26 @@ def _density_lines(width: int) -> Callable[..., Any]:
 
 # Tiles stand outside the makers of kernels: one that closes over a compiled function is never found in the cache.
 @compiled
+def _ask(slab, first, low, high):
+    """Ask for four lines of a slab, between two columns; lines past the end do no harm."""
+    for j in range(first, first + 4):
+        for q in range(low, high, 8):
+            fetch(slab, j, q, live(8, 8))
+
+
+@compiled
 def _contract_tile(width, window, slab, rows, sums, out):
     literally(width)
     first, last, low, high = window
     rank, fours, whole = rows.shape[1], first + (last - first) // 4 * 4, live(width, width)
+    ahead = max(4, AHEAD // (high - low))
     for c in range(0, rank, width):
         mask = live(width, rank - c)
         sums[:] = 0
         for j in range(first, fours, 4):
             m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
             m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
+            _ask(slab, j + ahead, low, high)
             for q in range(low, high):
                 total = scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
                 total = scaled(scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
@@ -262,11 +276,13 @@ def _contract_span(width: int) -> Callable[..., Any]:
 def _spread_tile(width, lines, columns, slab, rows, out):
     literally(width)
     rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
+    ahead = max(4, AHEAD // (columns[1] - columns[0]))
     for c in range(0, rank, width):
         mask = live(width, rank - c)
         for j in range(lines[0], fours, 4):
             a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
             d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
+            _ask(slab, j + ahead, columns[0], columns[1])
             for q in range(columns[0], columns[1]):
                 row = load(rows, q, c, mask)
                 a, b = scaled(a, slab[j, q], row), scaled(b, slab[j + 1, q], row)
