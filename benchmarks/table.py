@@ -19,8 +19,8 @@ CARE = (
     "Parts can be run apart, at different times; those marked (busy) shared the machine with something else.",
     "Dense data: of noise 0.5, 2 and 5 the last was taken, since from the shared random start ALS ends in a poor local "
     "minimum at the others.",
-    "`scoup complete (1, 300, 1)` with 2 repetitions and a tolerance of 1e-4 was chosen from about ten settings tried on "
-    "this very data; the paper's (3, 86, 1) with 4 ends 0.33 % above the best cost and never comes within 0.1 %.",
+    "`scoup complete (1, 300, 1)` with 2 repetitions and a tolerance of 1e-4 was chosen from about ten settings tried "
+    "on this very data; the paper's (3, 86, 1) with 4 ends 0.33 % above the best cost and never comes within 0.1 %.",
     "The strides of ALS with missing cells were tuned on these three masks, and costs count as equal to six digits.",
     "Memory: sparse input is counted as lists of cells with 32-bit indices, 20 bytes a cell of the tensor and 16 of "
     "the matrix; the same matrix as CSR takes 12, and the ratios would be a sixth larger.",
