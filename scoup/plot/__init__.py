@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from scoup import store
@@ -31,7 +32,12 @@ def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> 
 
 def save(figure: Figure, *paths: store.PathLike) -> None:
     """Write a figure to files of the formats that their names end in, each whole or not at all."""
-    for path in paths:
-        kind = str(path).rsplit(".", 1)[1]
-        with style.applied(), store.atomic(path) as temporary:
-            figure.savefig(temporary, format=kind, metadata=METADATA[kind], bbox_inches="tight")
+    with style.applied():
+        # Laid out and measured once: left to itself, matplotlib does both twice for every file.
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
+        box = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
+        for path in paths:
+            kind = str(path).rsplit(".", 1)[1]
+            with store.atomic(path) as temporary:
+                figure.savefig(temporary, format=kind, metadata=METADATA[kind], bbox_inches=box)
