@@ -18,13 +18,13 @@ help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  CORES=8, CONFIG=workflow/configs/quick.yaml and PORT=5001 can be given to any of them."
 
-setup: $(STAMP) ## the environment alone, in .venv
+setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
 	$(SNAKEMAKE) $(REPORT) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a folder of its own, so that a quick look never overwrites a long run.
-quick: $(STAMP) ## the same, small (3 minutes), into build/quick/results
+quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
 	$(SNAKEMAKE) $(REPORT) --directory build/quick --configfile workflow/configs/quick.yaml
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
@@ -81,4 +81,5 @@ $(STAMP): envs/requirements.txt envs/uv.txt
 		$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
 	.venv/uv/bin/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --offline --editable . || \
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable .
+	$(BIN)/python -m scoup.warm
 	@touch $@
