@@ -30,7 +30,7 @@ quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
 
-cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; 8 minutes)
+cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; 7 minutes)
 	$(BIN)/python -m tests.cluster.slurm install
 	$(BIN)/python -m pytest -m cluster --durations=6 $(FLAGS) tests/cluster
 
