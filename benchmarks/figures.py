@@ -87,7 +87,8 @@ def cost_figure(groups: dict[str, Results], titles: dict[str, str]) -> Figure:
             if "curves" in numbers:
                 _draw_curve(axes, who, numbers, best)
         axes.axhline(1e-3, color=style.GREY, linewidth=0.8, linestyle=":")
-        axes.set(title=titles[group], xlabel="seconds", xscale="log", yscale="log")
+        axes.set(title=titles[group], xlabel="seconds", yscale="log")
+        style.plain_log(axes.xaxis)
         # Where a line search begins with a wild step its first points are off the scale.
         axes.set_ylim(0.7 * FLOOR, min(axes.get_ylim()[1], 3.0))
         if alone:
@@ -137,6 +138,8 @@ def growth_figure(results: Results) -> Figure:
     for axes, label in zip(grid.flat, ("non-zeros of the tensor", "non-zeros of the tensor", "rank"), strict=True):
         axes.set(xlabel=label, xscale="log", yscale="log")
         axes.legend()
+    for axis in (grid[0, 2].xaxis, grid[0, 2].yaxis):  # not much more than a decade
+        style.plain_log(axis)
     style.letter(grid)
     return figure
 
