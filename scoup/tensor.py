@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from os import PathLike
@@ -59,12 +60,10 @@ def as_real(name: str, values: Any) -> Array:
     array = np.asarray(values)
     if array.dtype == np.float32:
         return array
-    try:
-        if np.iscomplexobj(array):
-            raise TypeError
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}") from None
+    if not np.iscomplexobj(array):
+        with suppress(TypeError, ValueError):
+            return array.astype(np.float64, copy=False)
+    raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> 
     with style.applied():
         module = import_module(f"scoup.plot.{name}")
         figure: Figure = module.figure(metrics, material) if material else module.figure(metrics)
-        style.mark(figure, metrics, *([module.SEEDS] if hasattr(module, "SEEDS") else []))
+        style.mark(figure, metrics, getattr(module, "SEEDS", style.SEEDS))
     return figure
 
 

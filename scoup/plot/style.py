@@ -24,6 +24,8 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":"]
 GREY = "0.45"
+# What figures show of several runs.
+SEEDS = "medians and quartiles of {} seeds"
 # What a reader is told of the finishes of a merge.
 FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
 WIDTH = 7.0  # inches: two columns of a journal page
@@ -117,7 +119,7 @@ def letter(grid: np.ndarray) -> None:
         axes.set_title(f"{chr(ord('a') + number)}", loc="left", fontweight="bold", x=-0.12)
 
 
-def mark(figure: Figure, metrics: Sequence[Metric], seeds: str = "medians and quartiles of {} seeds") -> None:
+def mark(figure: Figure, metrics: Sequence[Metric], seeds: str) -> None:
     """Say under the figure what the data is, in red where it is simulated, and what it shows of many ``seeds``."""
     simulated = {metric.dataset for metric in metrics if metric.provenance == "simulated"}
     real = {metric.dataset for metric in metrics if metric.provenance == "real"}
