@@ -13,7 +13,9 @@ from benchmarks.parts import PARTS
 def main() -> None:
     """Run the parts asked for, one JSON file each; then figures and table from whatever has been measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: only redraw")
+    parser.add_argument(
+        "--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: only redraw"
+    )
     options = parser.parse_args()
     limit_threads()
     for part in options.parts:

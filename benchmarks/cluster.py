@@ -37,10 +37,23 @@ SUBMITTED = re.compile(r"has been submitted with SLURM jobid (\d+)")
 def run(folder: Path, place: str, config: Path, *targets: str) -> float:
     """Make ``targets`` in ``folder``, or all there is; return the seconds it took."""
     folder.mkdir(exist_ok=True)
-    words = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--directory", folder]
+    words = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--directory",
+        folder,
+    ]
     started = time.perf_counter()
     with (folder / "run.log").open("a") as log:
-        subprocess.run([*words, "--configfile", config, *PLACES[place], *targets], check=True, stdout=log, stderr=log)
+        subprocess.run(
+            [*words, "--configfile", config, *PLACES[place], *targets],
+            check=True,
+            stdout=log,
+            stderr=log,
+        )
     return time.perf_counter() - started
 
 
@@ -52,7 +65,9 @@ def nodes(folder: Path) -> dict[str, int]:
     return {name: found.count(name) for name in sorted(set(found))}
 
 
-def compare(scratch: Path, config: Path, targets: tuple[str, ...] = (), before: tuple[str, ...] = ()) -> dict[str, Any]:
+def compare(
+    scratch: Path, config: Path, targets: tuple[str, ...] = (), before: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Make the same files in both places, and look whether they are the same bytes; ``before`` is made untimed."""
     found: dict[str, Any] = {}
     for place in PLACES:
@@ -70,16 +85,22 @@ def repetitions(scratch: Path, count: int) -> dict[str, Any]:
     """Fit and merge so many repetitions in both places; data and samples are made before the clock starts."""
     config = scratch / "config.yaml"
     plan = {"rank": 2, "sampling": 2, "repetitions": count}
-    config.write_text(yaml.safe_dump({"datasets": {"brainq": {"size": "tiny"}}, "plans": {"scoup": plan}}))
+    config.write_text(
+        yaml.safe_dump({"datasets": {"brainq": {"size": "tiny"}}, "plans": {"scoup": plan}})
+    )
     found = compare(scratch, config, (MODEL,), (SAMPLE,))
-    found["overhead a repetition"] = round((found["slurm seconds"] - found["local seconds"]) / count, 3)
+    found["overhead a repetition"] = round(
+        (found["slurm seconds"] - found["local seconds"]) / count, 3
+    )
     return found
 
 
 def main() -> None:
     """Bring the cluster up, measure, take it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="+", choices=["quick", "repetitions"], default=["quick", "repetitions"])
+    parser.add_argument(
+        "--parts", nargs="+", choices=["quick", "repetitions"], default=["quick", "repetitions"]
+    )
     parser.add_argument("--repetitions", type=int, default=500)
     options = parser.parse_args()
     for part in options.parts:
@@ -87,7 +108,11 @@ def main() -> None:
         try:
             with tempfile.TemporaryDirectory() as folder:
                 scratch = Path(folder)
-                found = compare(scratch, QUICK) if part == "quick" else repetitions(scratch, options.repetitions)
+                found = (
+                    compare(scratch, QUICK)
+                    if part == "quick"
+                    else repetitions(scratch, options.repetitions)
+                )
                 print(json.dumps({part: found}, indent=1), flush=True)
         finally:
             slurm.down()

@@ -29,7 +29,12 @@ def lowest(results: dict[str, dict[str, Any]]) -> float:
     >>> lowest({"a": {"curves": [[(1.0, 9.0), (2.0, 5.0)]]}, "b": {}})
     5.0
     """
-    costs = [cost for result in results.values() for curve in result.get("curves", []) for _, cost in curve]
+    costs = [
+        cost
+        for result in results.values()
+        for curve in result.get("curves", [])
+        for _, cost in curve
+    ]
     return float(min(costs))
 
 
@@ -69,7 +74,9 @@ class Spread:
         """Sum up some numbers; where one is infinite, so may be what is read off them."""
         ordered = np.sort(np.asarray(values, float))
         if np.isinf(ordered).any():  # interpolation between infinities is no number
-            return cls(*(float(np.quantile(ordered, q, method="higher")) for q in (0.25, 0.5, 0.75)))
+            return cls(
+                *(float(np.quantile(ordered, q, method="higher")) for q in (0.25, 0.5, 0.75))
+            )
         return cls(*(float(x) for x in np.quantile(ordered, [0.25, 0.5, 0.75])))
 
 

@@ -47,12 +47,16 @@ def _distinct_pairs(rng: np.random.Generator, users: int, count: int) -> Array:
     flat = np.empty(0, np.int64)
     while flat.size < count:
         more = int(1.1 * (count - flat.size)) + 1000
-        flat = np.unique(np.concatenate([flat, _crowd(rng, users, more) * users + _crowd(rng, users, more)]))
+        flat = np.unique(
+            np.concatenate([flat, _crowd(rng, users, more) * users + _crowd(rng, users, more)])
+        )
     flat = _trimmed(rng, flat, count)
     return np.array([flat // users, flat % users])
 
 
-def wall(cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, seed: int = 0) -> SparseTensor:
+def wall(
+    cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, seed: int = 0
+) -> SparseTensor:
     """Simulated wall posts, poster x wall x day: about 2.7 days a pair, as in the published file."""
     rng = generator(seed, "wall", cells)
     pairs = _distinct_pairs(rng, shape[0], int(cells / 2.7))
@@ -64,7 +68,9 @@ def wall(cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, se
         pair = (count * rng.random(more) ** 1.5).astype(np.int64) * LEAP % count
         pair = pair if flat.size else np.concatenate([np.arange(count), pair[count:]])
         day = np.floor(shape[2] * np.sqrt(rng.random(pair.size))).astype(np.int64)
-        flat = np.unique(np.concatenate([flat, (pairs[0, pair] * shape[1] + pairs[1, pair]) * shape[2] + day]))
+        flat = np.unique(
+            np.concatenate([flat, (pairs[0, pair] * shape[1] + pairs[1, pair]) * shape[2] + day])
+        )
     flat = _trimmed(rng, flat, cells)
     coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
     return SparseTensor(coords, 1.0 + rng.integers(0, 3, cells), shape)
@@ -77,11 +83,15 @@ def links(count: int = FACEBOOK_LINKS, users: int = FACEBOOK[0], seed: int = 0) 
     return sparse.csr_array((np.ones(count), columns, ends), shape=(users, users))
 
 
-def brainq(noise: float = NOISE, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0) -> tuple[Array, Array]:
+def brainq(
+    noise: float = NOISE, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0
+) -> tuple[Array, Array]:
     """Simulated BrainQ: a dense tensor of planted rank with noise of that relative size, and its questions."""
     rng = generator(seed, "brainq")
     nouns, voxels, subjects = (rng.standard_normal((size, rank)) for size in shape)
-    tensor = np.ascontiguousarray(np.einsum("if,jf,kf->ijk", nouns, voxels, subjects, optimize=True))
+    tensor = np.ascontiguousarray(
+        np.einsum("if,jf,kf->ijk", nouns, voxels, subjects, optimize=True)
+    )
     tensor += noise * tensor.std() * rng.standard_normal(shape)
     questions = nouns @ rng.standard_normal((BRAINQ_QUESTIONS, rank)).T
     questions += noise * questions.std() * rng.standard_normal(questions.shape)
@@ -122,7 +132,10 @@ def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:
 
 def load_brainq(shape: tuple[int, ...] = BRAINQ, noise: float = NOISE) -> tuple[Array, Array]:
     """Return :func:`brainq`, made once and kept in a file."""
-    kept = _kept(f"brainq-{shape[1]}-{noise:g}", lambda: dict(zip("xy", brainq(noise, shape=shape), strict=True)))
+    kept = _kept(
+        f"brainq-{shape[1]}-{noise:g}",
+        lambda: dict(zip("xy", brainq(noise, shape=shape), strict=True)),
+    )
     return kept["x"], kept["y"]
 
 

@@ -20,7 +20,16 @@ ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "results" / "figures" / "bench"
 PIXELS = OUT / "figures"
 # One colour a family; ours are drawn through, peers broken, and the marker tells members of a family apart.
-FAMILIES = {"als": 0, "scoup": 1, "opt": 2, "cd": 3, "reference": 6, "tensorly": 4, "pyttb": 5, "genten": 3}
+FAMILIES = {
+    "als": 0,
+    "scoup": 1,
+    "opt": 2,
+    "cd": 3,
+    "reference": 6,
+    "tensorly": 4,
+    "pyttb": 5,
+    "genten": 3,
+}
 PEERS = ("tensorly", "pyttb", "genten")
 # Below this a difference to the best cost is no matter of anybody's interest.
 FLOOR = 1e-7
@@ -32,7 +41,12 @@ def draw(stored: Sequence[Stored]) -> list[Path]:
     """Draw what can be drawn; return the files."""
     parts = {one.part: one.outcome.results for one in stored}
     # Ours are run again beside each slow contender; one curve of each is enough.
-    slow = {k: v for part in ("reference", "tensorly") for k, v in parts.get(part, {}).items() if k.startswith(part)}
+    slow = {
+        k: v
+        for part in ("reference", "tensorly")
+        for k, v in parts.get(part, {}).items()
+        if k.startswith(part)
+    }
     dense = {**parts.get("dense", {}), **slow}
     figures: dict[str, Figure] = {}
     with style.applied():
@@ -110,7 +124,11 @@ def _look(who: str) -> dict[str, Any]:
     family = next(name for name in FAMILIES if who.startswith(name))
     kinds = ("none", "refit", "(1, ", "complete", "own start", "Default", "parafac", "compressed")
     marker = next((n for n, kind in enumerate(kinds) if kind in who), -1) + 1
-    line = (":" if "own start" in who else "--") if family in PEERS else (":" if "own start" in who else "-")
+    line = (
+        (":" if "own start" in who else "--")
+        if family in PEERS
+        else (":" if "own start" in who else "-")
+    )
     return {
         "color": style.COLOURS[FAMILIES[family]],
         "linestyle": line,
@@ -124,7 +142,10 @@ def growth_figure(results: Results) -> Figure:
     figure, grid = style.panels(3, height=3.0)
     cells = sorted(int(name.split("/")[1]) for name in results if name.startswith("cells/"))
     ranks = sorted(int(name.split("/")[1]) for name in results if name.startswith("rank/"))
-    by_cells, by_rank = [results[f"cells/{n}"] for n in cells], [results[f"rank/{n}"] for n in ranks]
+    by_cells, by_rank = (
+        [results[f"cells/{n}"] for n in cells],
+        [results[f"rank/{n}"] for n in ranks],
+    )
     for axes, steps, numbers in ((grid[0, 0], cells, by_cells), (grid[0, 2], ranks, by_rank)):
         _series(axes, steps, [one["seconds"] for one in numbers], 0, "2 threads")
         _series(axes, steps, [one["one_thread"] for one in numbers], 1, "1 thread")
@@ -133,9 +154,19 @@ def growth_figure(results: Results) -> Figure:
     _series(grid[0, 1], cells, [1e-6 * one["data_bytes"] for one in by_cells], 2, "input")
     grid[0, 1].set_ylabel("MB")
     linear = np.array(cells) / cells[-1]
-    grid[0, 0].plot(cells, linear * by_cells[-1]["seconds"], color=style.GREY, linewidth=0.8, label="linear")
-    grid[0, 1].plot(cells, linear * by_cells[-1]["fit_bytes"] * 1e-6, color=style.GREY, linewidth=0.8, label="linear")
-    for axes, label in zip(grid.flat, ("non-zeros of the tensor", "non-zeros of the tensor", "rank"), strict=True):
+    grid[0, 0].plot(
+        cells, linear * by_cells[-1]["seconds"], color=style.GREY, linewidth=0.8, label="linear"
+    )
+    grid[0, 1].plot(
+        cells,
+        linear * by_cells[-1]["fit_bytes"] * 1e-6,
+        color=style.GREY,
+        linewidth=0.8,
+        label="linear",
+    )
+    for axes, label in zip(
+        grid.flat, ("non-zeros of the tensor", "non-zeros of the tensor", "rank"), strict=True
+    ):
         axes.set(xlabel=label, xscale="log", yscale="log")
         axes.legend()
     for axis in (grid[0, 2].xaxis, grid[0, 2].yaxis):  # not much more than a decade
@@ -144,7 +175,9 @@ def growth_figure(results: Results) -> Figure:
     return figure
 
 
-def _series(axes: Axes, steps: Sequence[int], values: Sequence[float], number: int, label: str) -> None:
+def _series(
+    axes: Axes, steps: Sequence[int], values: Sequence[float], number: int, label: str
+) -> None:
     look = {k: v for k, v in style.look(number).items() if k != "capsize"}
     axes.plot(steps, values, label=label, **look)
 
@@ -161,7 +194,9 @@ def memory_figure(results: Results) -> Figure:
     for axes, (group, members) in zip(grid.flat, groups.items(), strict=True):
         names = sorted(members, key=lambda who: -members[who]["fit_bytes"])
         sizes = [members[who]["fit_bytes"] / members[who]["data_bytes"] for who in names]
-        axes.barh(names, sizes, color=[style.COLOURS[4 if who.startswith(PEERS) else 0] for who in names])
+        axes.barh(
+            names, sizes, color=[style.COLOURS[4 if who.startswith(PEERS) else 0] for who in names]
+        )
         axes.bar_label(axes.containers[0], fmt="%.1f", padding=2, fontsize=7)
         axes.set(title=titles[group], xlabel="peak memory / input")
         axes.margins(x=0.15)

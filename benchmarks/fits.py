@@ -29,7 +29,9 @@ def problem(name: str) -> CoupledData:
         return CoupledData(tensor, {0: questions})
     if name.startswith("missing"):
         tensor, questions = data.load_brainq(data.SMALL_BRAINQ)
-        return CoupledData(tensor, {0: questions}, data.missing(int(name.removeprefix("missing")) / 100))
+        return CoupledData(
+            tensor, {0: questions}, data.missing(int(name.removeprefix("missing")) / 100)
+        )
     if name == "facebook":
         return facebook()
     return CoupledData(data.load_wall() if name == "wall" else data.load_four_way())
@@ -42,22 +44,33 @@ def start(coupled: CoupledData, rank: int) -> Factors:
     return Factors(np.ones(rank), tuple(flat[: coupled.ndim]), sides)
 
 
-def curve(name: str, rank: int, sweeps: int, tol: float = 0.0, own_start: bool = False, **options: Any) -> Run:
+def curve(
+    name: str, rank: int, sweeps: int, tol: float = 0.0, own_start: bool = False, **options: Any
+) -> Run:
     """Fit from the shared start (or PARAFAC's, which then counts), noting the cost after each sweep.
 
     What a fit does after its last sweep (bringing a compressed mode back) is added to each point of the curve.
     """
     coupled = problem(name)
     first = None if own_start else start(coupled, rank)
-    spec = FitSpec(rank, init="parafac" if own_start else "random", max_iter=sweeps, tol=tol, **options)
+    spec = FitSpec(
+        rank, init="parafac" if own_start else "random", max_iter=sweeps, tol=tol, **options
+    )
 
     def run() -> dict[str, Any]:
         marks: list[tuple[float, float]] = []
         begin = time.perf_counter()
-        result = fit(coupled, spec, 0, first, lambda cost: marks.append((time.perf_counter() - begin, cost)))
+        result = fit(
+            coupled, spec, 0, first, lambda cost: marks.append((time.perf_counter() - begin, cost))
+        )
         seconds, after = time.perf_counter() - begin, result.report.seconds["finish"]
         points = [(at + after, cost) for at, cost in marks]
-        return {"seconds": seconds, "cost": result.report.cost, "sweeps": float(len(marks)), "curve": points}
+        return {
+            "seconds": seconds,
+            "cost": result.report.cost,
+            "sweeps": float(len(marks)),
+            "curve": points,
+        }
 
     return run
 
@@ -101,7 +114,12 @@ def memory(name: str, rank: int, method: str, **options: Any) -> Run:
         factors = _short(coupled, rank, method, options)
         seconds, held = time.perf_counter() - begin, peak_bytes() - before
         own = float(sum(factor.nbytes for factor in factors.flat))
-        return {"seconds": seconds, "data_bytes": float(size), "factor_bytes": own, "fit_bytes": float(held)}
+        return {
+            "seconds": seconds,
+            "data_bytes": float(size),
+            "factor_bytes": own,
+            "fit_bytes": float(held),
+        }
 
     return run
 

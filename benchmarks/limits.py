@@ -14,7 +14,7 @@ from scoup import kernels
 from scoup.kernels import rows
 from scoup.kernels.fibres import frozen
 from scoup.kernels.pool import share
-from scoup.solvers.linear import solve_normal
+from scoup.linear import solve_normal
 from scoup.terms import grams_of
 from scoup.threads import serial_blas
 
@@ -37,7 +37,9 @@ def gather(rank: int, count: int = 2_000_000) -> Run:
     chunks = 64
     index = data.generator(0, "gather").integers(0, len(factor), count).astype(np.int32)
     cuts = np.linspace(0, count, chunks + 1).astype(np.int32)
-    cells = tuple(frozen(a) for a in (cuts, np.empty((0, 0), np.int32), cuts, index, np.ones(count)))
+    cells = tuple(
+        frozen(a) for a in (cuts, np.empty((0, 0), np.int32), cuts, index, np.ones(count))
+    )
     out = np.empty((chunks, rank))
     kernel = rows.matrix_rows(rows.width_for(rank))
 
@@ -58,7 +60,11 @@ def dense_pass(which: str, rank: int = 5) -> Run:
         "spread": lambda: kernels.spread(tensor, outer),
     }
     flops = tensor.size * (2 if which == "densities" else 2 * rank)
-    return _timed(work[which], moved=tensor.nbytes + (0 if which == "densities" else factor.nbytes), flops=flops)
+    return _timed(
+        work[which],
+        moved=tensor.nbytes + (0 if which == "densities" else factor.nbytes),
+        flops=flops,
+    )
 
 
 def long_gram() -> Run:
@@ -84,7 +90,9 @@ def sparse_product(which: str, rank: int) -> Run:
     indices = fibres.values.size * (4 + 8)
     written = fibres.shape[mode] * rank * 8
     flops = 2 * moved // 8
-    return _timed(lambda: kernels.mttkrp(fibres, factors, mode), moved=moved + indices + written, flops=flops)
+    return _timed(
+        lambda: kernels.mttkrp(fibres, factors, mode), moved=moved + indices + written, flops=flops
+    )
 
 
 def small_solve(rank: int) -> Run:
@@ -103,6 +111,10 @@ def _timed(work: Callable[[], Any], moved: float, flops: float) -> Run:
     def run() -> dict[str, float]:
         start = time.perf_counter()
         work()
-        return {"seconds": time.perf_counter() - start, "moved_bytes": float(moved), "flops": float(flops)}
+        return {
+            "seconds": time.perf_counter() - start,
+            "moved_bytes": float(moved),
+            "flops": float(flops),
+        }
 
     return run

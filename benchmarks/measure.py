@@ -53,7 +53,11 @@ def summary(runs: Sequence[Numbers]) -> Numbers:
     """
     seconds = [float(run["seconds"]) for run in runs]
     spread = Spread.of(seconds)
-    others = {key: float(np.median([run[key] for run in runs])) for key in runs[0] if key not in ("seconds", "curve")}
+    others = {
+        key: float(np.median([run[key] for run in runs]))
+        for key in runs[0]
+        if key not in ("seconds", "curve")
+    }
     curves = {"curves": [run["curve"] for run in runs]} if "curve" in runs[0] else {}
     quartiles = [spread.low, spread.high]
     return {"seconds": spread.middle, "quartiles": quartiles, "runs": seconds, **others, **curves}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from scoup import CoupledData, kernels
-from scoup.experiments import folds
+from scoup.experiments.leave_two_out import folds
 from scoup.memory import release
 from scoup.solvers import als, cd
 from scoup.terms import grams_of, terms_of
@@ -23,12 +23,15 @@ Run = Callable[[], dict[str, Any] | None]
 SWEEPS = 5
 
 
-def facebook(cells: int = data.FACEBOOK_CELLS, count: int = data.FACEBOOK_LINKS, dtype: str = "float64") -> CoupledData:
+def facebook(
+    cells: int = data.FACEBOOK_CELLS, count: int = data.FACEBOOK_LINKS, dtype: str = "float64"
+) -> CoupledData:
     """Return the simulated Facebook data, wall posts coupled to friendships on the first mode."""
     tensor, matrix = data.load_wall(cells), data.load_links(count)
     same = tensor.dtype == dtype
     return CoupledData(
-        tensor if same else tensor.with_values(tensor.values.astype(dtype)), {0: matrix.astype(dtype, copy=False)}
+        tensor if same else tensor.with_values(tensor.values.astype(dtype)),
+        {0: matrix.astype(dtype, copy=False)},
     )
 
 
@@ -86,7 +89,12 @@ def growing_sweep(rank: int, cells: int, count: int) -> Run:
         held = peak_bytes() - before
         with threads(1):
             alone = seconds()
-        return {"seconds": both, "one_thread": alone, "fit_bytes": float(held), "data_bytes": float(size)}
+        return {
+            "seconds": both,
+            "one_thread": alone,
+            "fit_bytes": float(held),
+            "data_bytes": float(size),
+        }
 
     return run
 
@@ -102,7 +110,10 @@ def mttkrp(rank: int, mode: int | None = None, dtype: str = "float64") -> Run:
         start = time.perf_counter()
         for n in modes:
             kernels.mttkrp(fibres, factors, n)
-        return {"seconds": time.perf_counter() - start, "gathered_bytes": float(gathered(fibres, modes, rank))}
+        return {
+            "seconds": time.perf_counter() - start,
+            "gathered_bytes": float(gathered(fibres, modes, rank)),
+        }
 
     return run
 

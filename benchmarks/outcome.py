@@ -73,5 +73,7 @@ def read(part: str) -> Stored | None:
 
 
 def _check(entry: dict[str, Any]) -> Check:
-    numbers = {key: float("inf") if value is None else float(value) for key, value in entry["got"].items()}
+    numbers = {
+        key: float("inf") if value is None else float(value) for key, value in entry["got"].items()
+    }
     return Check(entry["what"], Spread(**numbers), entry["sign"], float(entry["goal"]))

@@ -42,7 +42,12 @@ def genten_sweep(rank: int, method: str = "MttkrpDefault", sweeps: int = 5) -> R
 
     tensor = pygenten.make_gt_sptensor(pyttb_sparse(data.load_wall()))
     start = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(data.FACEBOOK, rank)])
-    options = {"rank": rank, "tol": 0.0, "printitn": 0, "mttkrp_method": getattr(pygenten.MTTKRP_Method, method)}
+    options = {
+        "rank": rank,
+        "tol": 0.0,
+        "printitn": 0,
+        "mttkrp_method": getattr(pygenten.MTTKRP_Method, method),
+    }
 
     def seconds(count: int) -> float:
         begin = time.perf_counter()
@@ -81,8 +86,12 @@ def scipy_mttkrps(rank: int, way: str = "fibres") -> Run:
 def _cell_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], Array]:
     one, two = (n for n in range(3) if n != mode)
     columns = np.arange(tensor.nnz)
-    rows = sparse.csr_array((tensor.values, (tensor.coords[mode], columns)), shape=(tensor.shape[mode], tensor.nnz))
-    return lambda factors: rows @ (factors[one][tensor.coords[one]] * factors[two][tensor.coords[two]])
+    rows = sparse.csr_array(
+        (tensor.values, (tensor.coords[mode], columns)), shape=(tensor.shape[mode], tensor.nnz)
+    )
+    return lambda factors: (
+        rows @ (factors[one][tensor.coords[one]] * factors[two][tensor.coords[two]])
+    )
 
 
 def _fibre_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], Array]:
@@ -90,7 +99,9 @@ def _fibre_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], 
     leaf, middle = others
     flat = tensor.coords[mode].astype(np.int64) * tensor.shape[middle] + tensor.coords[middle]
     fibres, which = np.unique(flat, return_inverse=True)
-    inner = sparse.csr_array((tensor.values, (which, tensor.coords[leaf])), shape=(fibres.size, tensor.shape[leaf]))
+    inner = sparse.csr_array(
+        (tensor.values, (which, tensor.coords[leaf])), shape=(fibres.size, tensor.shape[leaf])
+    )
     place = (fibres // tensor.shape[middle], np.arange(fibres.size))
     outer = sparse.csr_array((np.ones(fibres.size), place), shape=(tensor.shape[mode], fibres.size))
     index = fibres % tensor.shape[middle]

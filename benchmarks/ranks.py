@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 from scoup import CoupledData
-from scoup.experiments.recommend import recommend
-from scoup.experiments.scan import ScanSpec, scan
+from scoup.experiments.rank.recommend import recommend
+from scoup.experiments.rank.scan import ScanSpec, scan
 from scoup.seeds import generator
 
 DESIGN, FRESH = range(20), range(2000, 2020)
@@ -28,7 +28,9 @@ def planted(seed, kind="generic", noise=0.3, ranks=(2, 8), sizes=(18, 45)):
     shape = tuple(int(size) for size in rng.integers(sizes[0], sizes[1] + 1, 3))
     mode, columns = int(rng.integers(3)), int(rng.integers(15, 41))
     if kind == "noise":
-        return CoupledData(rng.standard_normal(shape), {mode: rng.standard_normal((shape[mode], columns))}), None
+        return CoupledData(
+            rng.standard_normal(shape), {mode: rng.standard_normal((shape[mode], columns))}
+        ), None
     factors = [_factor(size, rank, kind, rng) for size in (*shape, columns)]
 
     def noisy(exact):
@@ -67,7 +69,11 @@ def main():
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     cases = [("generic, noise 30 %, design", DESIGN, {})]
     cases += [
-        (f"{kind}, noise {share:.0%}, fresh".replace("%", " %"), FRESH, {"kind": kind, "noise": share})
+        (
+            f"{kind}, noise {share:.0%}, fresh".replace("%", " %"),
+            FRESH,
+            {"kind": kind, "noise": share},
+        )
         for kind, share in [
             ("generic", 0.3),
             ("generic", 0.1),

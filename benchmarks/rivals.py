@@ -23,9 +23,9 @@ from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Array, Run
 from benchmarks.peers import pyttb_dense, pyttb_sparse
 from scoup import CoupledData
+from scoup.linear import pseudoinverse
 from scoup.solvers.als import weighted
-from scoup.solvers.linear import pseudoinverse
-from scoup.solvers.start import with_sides
+from scoup.start import with_sides
 from scoup.terms import block_losses, grams_of, terms_of
 
 
@@ -64,7 +64,9 @@ def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
             system = np.einsum("if,ig,ifg->fg", flat[position], flat[position], rows)
         else:
             system = reduce(np.multiply, grams)
-        flat[position] = flat[position] * (pseudoinverse(system) @ np.einsum("if,if->f", flat[position], rhs))
+        flat[position] = flat[position] * (
+            pseudoinverse(system) @ np.einsum("if,if->f", flat[position], rhs)
+        )
         return weighted(terms, block_losses(terms, with_sides(terms, flat, coupled.sizes)))
 
     return cost
@@ -120,7 +122,15 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
 
         begin = (None, data.start(tensor.shape, rank))
         # Its callback fails where the tolerance is zero.
-        parafac(tensor, rank, n_iter_max=notes.sweeps + 1, init=begin, tol=1e-300, mask=mask, callback=note)
+        parafac(
+            tensor,
+            rank,
+            n_iter_max=notes.sweeps + 1,
+            init=begin,
+            tol=1e-300,
+            mask=mask,
+            callback=note,
+        )
 
     return solve
 
@@ -164,7 +174,9 @@ PEERS: dict[str, Callable[..., Solve]] = {
 }
 
 
-def curve(peer: str, name: str, rank: int, sweeps: int, patience: float = float("inf"), **options: Any) -> Run:
+def curve(
+    peer: str, name: str, rank: int, sweeps: int, patience: float = float("inf"), **options: Any
+) -> Run:
     """Run a peer for so many sweeps, or until patience runs out; then judge what it came to after each."""
     solve, cost = PEERS[peer](name, rank, **options), judge(problem(name))
 
@@ -172,7 +184,12 @@ def curve(peer: str, name: str, rank: int, sweeps: int, patience: float = float(
         notes = Notes(sweeps, patience)
         _quietly(solve, notes)
         points = [(at, cost(modes)) for at, modes in notes.marks]
-        return {"seconds": points[-1][0], "cost": points[-1][1], "sweeps": float(len(points)), "curve": points}
+        return {
+            "seconds": points[-1][0],
+            "cost": points[-1][1],
+            "sweeps": float(len(points)),
+            "curve": points,
+        }
 
     return run
 
@@ -190,7 +207,11 @@ def _genten(name: str, rank: int, method: str = "MttkrpSingle") -> Callable[[int
 
     values = problem(name).blocks[0].values
     dense = isinstance(values, np.ndarray)
-    tensor = pygenten.make_gt_tensor(pyttb_dense(values)) if dense else pygenten.make_gt_sptensor(pyttb_sparse(values))
+    tensor = (
+        pygenten.make_gt_tensor(pyttb_dense(values))
+        if dense
+        else pygenten.make_gt_sptensor(pyttb_sparse(values))
+    )
     begin = pyttb.ktensor([np.array(factor) for factor in data.start(values.shape, rank)])
     options: dict[str, Any] = {"rank": rank, "tol": 0.0, "printitn": 0}
     if not dense:

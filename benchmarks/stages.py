@@ -24,7 +24,9 @@ def stages(logs: Path) -> list[Row]:
     for path in logs.rglob("*.log"):
         facts = read_facts(path)
         if "processor" in facts:
-            row = sums.setdefault(path.relative_to(logs).parts[0].removesuffix(".log"), [0, 0.0, 0.0, 0.0])
+            row = sums.setdefault(
+                path.relative_to(logs).parts[0].removesuffix(".log"), [0, 0.0, 0.0, 0.0]
+            )
             found = (1, facts["processor"], facts["startup"], facts["ended"] - facts["started"])
             row[:] = [total + value for total, value in zip(row, found, strict=True)]
     rows = [(name, int(row[0]), row[1], row[2], row[3]) for name, row in sums.items()]
@@ -40,7 +42,8 @@ def table(rows: Iterable[Row]) -> str:
     rows = list(rows)
     total = ("all", *(sum(row[n] for row in rows) for n in (1, 2, 3, 4)))
     lines = [
-        f"| {name} | {jobs} | {cpu:.0f} | {start:.0f} | {wall:.0f} |" for name, jobs, cpu, start, wall in [*rows, total]
+        f"| {name} | {jobs} | {cpu:.0f} | {start:.0f} | {wall:.0f} |"
+        for name, jobs, cpu, start, wall in [*rows, total]
     ]
     share = 1 - float(total[3]) / max(float(total[2]), 1e-9)
     said = f"{100 * share:.0f} % of the processor time is the jobs' own work: reading data, computing, writing."

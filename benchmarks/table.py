@@ -54,12 +54,19 @@ def spread(check: Check) -> str:
 
 def markdown(stored: Sequence[Stored]) -> str:
     """The checks of all parts as a table, the machine and the roofline in words."""
-    lines = [about(stored), "", "| part | what | median [quartiles] | goal | met |", "|---" * 5 + "|"]
+    lines = [
+        about(stored),
+        "",
+        "| part | what | median [quartiles] | goal | met |",
+        "|---" * 5 + "|",
+    ]
     for one in stored:
         part = f"{one.part} (busy)" if busy(one) else one.part
         for check in one.outcome.checks:
             met = "yes" if check.met else "**no**"
-            lines.append(f"| {part} | {check.what} | {spread(check)} | {check.sign} {check.goal:g} | {met} |")
+            lines.append(
+                f"| {part} | {check.what} | {spread(check)} | {check.sign} {check.goal:g} | {met} |"
+            )
     for one in stored:
         if one.part == "kernels":
             lines += ["", "Against the machine's limits, measured in the same run:", ""]
@@ -75,7 +82,9 @@ def busy(stored: Stored) -> bool:
 def about(stored: Sequence[Stored]) -> str:
     """Say what was measured, on which machine, and how busy it was."""
     machine = stored[0].machine
-    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if version)
+    versions = ", ".join(
+        f"{name} {version}" for name, version in machine["versions"].items() if version
+    )
     busiest = max(max(one.load[0][0], one.load[1][0]) for one in stored)
     return (
         f"`make bench` on {machine['cores']} cores of an {machine['cpu']}, Python {machine['python']}, {versions}; "
@@ -91,7 +100,9 @@ def fill(readme: Path, stored: Sequence[Stored]) -> None:
         return
     parts = {one.part for one in stored}
     shown = [name for name in SHOWN if name in parts]
-    pictures = [f"![{name}: cost, time or memory](results/figures/bench/{name}.svg)" for name in shown]
+    pictures = [
+        f"![{name}: cost, time or memory](results/figures/bench/{name}.svg)" for name in shown
+    ]
     block = "\n\n".join([markdown(stored), *pictures])
     store.write_text(readme, insert(readme.read_text(), "bench", block))
 
@@ -102,7 +113,10 @@ def text(stored: Stored) -> str:
         (who, number(r["seconds"]), " to ".join(number(q) for q in r["quartiles"]), len(r["runs"]))
         for who, r in stored.outcome.results.items()
     ]
-    checks = [(c.what, spread(c), f"{c.sign} {c.goal:g}", "yes" if c.met else "NO") for c in stored.outcome.checks]
+    checks = [
+        (c.what, spread(c), f"{c.sign} {c.goal:g}", "yes" if c.met else "NO")
+        for c in stored.outcome.checks
+    ]
     return "\n".join(
         [
             f"== {stored.part}, load {stored.load[0][0]:g} before and {stored.load[1][0]:g} after",
@@ -123,5 +137,6 @@ def columns(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
     )

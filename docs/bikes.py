@@ -27,9 +27,15 @@ def habits() -> list[np.ndarray]:
     hour = np.arange(24)[:, None]
     hours = np.exp(-0.5 * ((hour - [17.5, 22.5, 14.0]) / [1.3, 1.8, 2.5]) ** 2)
     days = np.array(
-        [[1, 1, 1, 1, 0.9, 0.1, 0.05], [0.1, 0.1, 0.2, 0.5, 1, 1, 0.2], [0.15, 0.1, 0.2, 0.1, 0.2, 0.8, 1]]
+        [
+            [1, 1, 1, 1, 0.9, 0.1, 0.05],
+            [0.1, 0.1, 0.2, 0.5, 1, 1, 0.2],
+            [0.15, 0.1, 0.2, 0.1, 0.2, 0.8, 1],
+        ]
     ).T
-    places = np.array([[2, 9, 4, 1, 0, 1, 1], [3, 1, 3, 9, 2, 0, 0], [4, 0, 1, 1, 0, 12, 6]], dtype=float).T
+    places = np.array(
+        [[2, 9, 4, 1, 0, 1, 1], [3, 1, 3, 9, 2, 0, 0], [4, 0, 1, 1, 0, 12, 6]], dtype=float
+    ).T
     return [hours, days, places]
 
 
@@ -53,7 +59,9 @@ def main(folder: str | Path = Path(__file__).parent / "bikes") -> None:
     with open(Path(folder, "surroundings.csv"), "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["station", *PLACES])
-        table.writerows([station, *row] for station, row in zip(STATIONS, surroundings, strict=True))
+        table.writerows(
+            [station, *row] for station, row in zip(STATIONS, surroundings, strict=True)
+        )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,10 @@ def merged(order: list[tuple[int, int]], signs: list[str]) -> list[Factor]:
     first, second = repetitions()
     for mine, theirs, (one, two), sign in zip(first, second, order, signs, strict=True):
         for row in SECOND[COMMON:]:
-            columns = [(colour, _times(own, sign if colour == BLUE else "+")) for colour, own in theirs[row]]
+            columns = [
+                (colour, _times(own, sign if colour == BLUE else "+"))
+                for colour, own in theirs[row]
+            ]
             mine[row] = (columns[one], columns[two])
     return first
 
@@ -56,11 +59,23 @@ def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> N
             cells = content.get(row, ((EMPTY, ""), (EMPTY, "")))
             for column, (colour, sign) in enumerate(cells):
                 edge = "white" if sign else "#cccccc"
-                axes.add_patch(Rectangle((left + column, -row), 1, 1, facecolor=colour, edgecolor=edge, linewidth=1))
+                axes.add_patch(
+                    Rectangle(
+                        (left + column, -row), 1, 1, facecolor=colour, edgecolor=edge, linewidth=1
+                    )
+                )
                 if sign == "-":
-                    text = {"ha": "center", "va": "center", "fontsize": 11, "fontweight": "bold", "color": "white"}
+                    text = {
+                        "ha": "center",
+                        "va": "center",
+                        "fontsize": 11,
+                        "fontweight": "bold",
+                        "color": "white",
+                    }
                     axes.text(left + column + 0.5, 0.45 - row, "−", **text)
-        axes.add_patch(Rectangle((left, 1 - COMMON), 2, COMMON, fill=False, edgecolor="#333333", linewidth=1.6))
+        axes.add_patch(
+            Rectangle((left, 1 - COMMON), 2, COMMON, fill=False, edgecolor="#333333", linewidth=1.6)
+        )
         axes.text(left + 1, 1.25, name, ha="center", fontsize=10)
     axes.set_title(title, fontsize=10, fontweight="bold", loc="left", x=0.02)
     axes.text(0, -ROWS + 0.55, words, va="top", fontsize=8.5, linespacing=1.35)

@@ -87,7 +87,9 @@ class Block:
     @cached_property
     def norm2(self) -> float:
         """Squared norm of the observed values, accumulated in double precision."""
-        flat = self.values.values if isinstance(self.values, SparseTensor) else self.values.reshape(-1)
+        flat = (
+            self.values.values if isinstance(self.values, SparseTensor) else self.values.reshape(-1)
+        )
         if flat.dtype == np.float64:
             return float(np.dot(flat, flat))
         return float(sum(np.dot(part, part) for part in _doubles(flat)))
@@ -105,7 +107,9 @@ class Block:
 
     def select(self, indices: Sequence[Array]) -> Block:
         """Return the block restricted to ``indices``, one array a mode."""
-        return Block(self.name, _select(self.values, indices), _select(self.mask, indices), self.factors)
+        return Block(
+            self.name, _select(self.values, indices), _select(self.mask, indices), self.factors
+        )
 
 
 def _doubles(flat: Array, step: int = 1 << 20) -> Any:

@@ -35,7 +35,7 @@ class Cells:
     def __post_init__(self) -> None:
         tensor = self.data.blocks[0]
         if tensor.is_sparse and not isinstance(tensor.mask, Observed):
-            hint = "say which cells are known, or see scoup.experiments.scan, which hides zeros as well"
+            hint = "say which cells are known, or see scoup.experiments.rank.scan, which hides zeros as well"
             raise ScoupError.expected(
                 "data", "a dense tensor, or a sparse one with Observed cells", "a sparse one", hint
             )
@@ -54,14 +54,21 @@ class Cells:
         tensor = self.data.blocks[0]
         if isinstance(tensor.mask, Observed):
             return tensor.mask.cells.coords
-        return np.arange(prod(tensor.shape)) if tensor.mask is None else np.flatnonzero(np.asarray(tensor.mask))
+        return (
+            np.arange(prod(tensor.shape))
+            if tensor.mask is None
+            else np.flatnonzero(np.asarray(tensor.mask))
+        )
 
     def __getitem__(self, index: Any) -> CoupledData:
         # scikit-learn writes cells[index, ...]
         rows = np.asarray(index[0] if isinstance(index, tuple) else index)
         tensor = self.data.blocks[0]
         chosen = self._known[..., rows]
-        blocks = [Block("tensor", tensor.values, _mask(tensor, chosen), tensor.factors), *self.data.blocks[1:]]
+        blocks = [
+            Block("tensor", tensor.values, _mask(tensor, chosen), tensor.factors),
+            *self.data.blocks[1:],
+        ]
         return CoupledData.from_blocks(blocks, self.data.matrices, self.data.block_weights)
 
 

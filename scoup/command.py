@@ -39,23 +39,43 @@ exit codes: 0 all is well, 2 bad usage or bad input (one sentence says what)
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     shape = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser("scoup", description=__doc__, epilog=EXAMPLES, formatter_class=shape)
+    top = argparse.ArgumentParser(
+        "scoup", description=__doc__, epilog=EXAMPLES, formatter_class=shape
+    )
     top.add_argument("--version", action="version", version=f"scoup {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="inspect | new")
     look = verbs.add_parser(
-        "inspect", help="say what files hold and what to try", epilog=FILES + EXAMPLES, formatter_class=shape
+        "inspect",
+        help="say what files hold and what to try",
+        epilog=FILES + EXAMPLES,
+        formatter_class=shape,
     )
     look.add_argument("--json", action="store_true", help="print plain facts as JSON")
-    make = verbs.add_parser("new", help="write NAME.yaml, ready to run", epilog=FILES + EXAMPLES, formatter_class=shape)
+    make = verbs.add_parser(
+        "new", help="write NAME.yaml, ready to run", epilog=FILES + EXAMPLES, formatter_class=shape
+    )
     make.add_argument("name", metavar="NAME", help="of the data set: letters, digits and _")
     for verb in (look, make):
         verb.add_argument(
-            "files", metavar="FILE", nargs="+", help="the tensor, then matrices, each perhaps as FILE:MODE"
+            "files",
+            metavar="FILE",
+            nargs="+",
+            help="the tensor, then matrices, each perhaps as FILE:MODE",
         )
-        verb.add_argument("--columns", metavar="A,B,C", help="the tensor's modes: columns of a table, names for axes")
-        verb.add_argument("--value", metavar="COLUMN", help="the column of values of the tensor's table")
         verb.add_argument(
-            "--labels", metavar="MODE=FILE", action="append", default=[], help="labels of a mode; may be given again"
+            "--columns",
+            metavar="A,B,C",
+            help="the tensor's modes: columns of a table, names for axes",
+        )
+        verb.add_argument(
+            "--value", metavar="COLUMN", help="the column of values of the tensor's table"
+        )
+        verb.add_argument(
+            "--labels",
+            metavar="MODE=FILE",
+            action="append",
+            default=[],
+            help="labels of a mode; may be given again",
         )
     return top
 
@@ -108,7 +128,10 @@ def _new(asked: argparse.Namespace) -> int:
     found, known = _read(asked)
     call = _next(target)
     store.write_text(target, configuration(asked.name, found, known, call))
-    sys.stdout.write("".join(f"hint: {hint}\n" for hint in found["hints"]) + f"wrote {target}; now run\n    {call}\n")
+    sys.stdout.write(
+        "".join(f"hint: {hint}\n" for hint in found["hints"])
+        + f"wrote {target}; now run\n    {call}\n"
+    )
     return 0
 
 

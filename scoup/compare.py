@@ -16,7 +16,7 @@ from typing import Any
 
 from scoup import report, results, store
 from scoup.errors import ScoupError
-from scoup.results import Metric
+from scoup.measures import Metric
 
 Place = tuple[Any, ...]
 WORDS = ("better", "worse", "same", "other", "only first", "only second")
@@ -52,7 +52,10 @@ def compare(first: Iterable[Metric], second: Iterable[Metric]) -> list[Differenc
     ['better']
     """
     left, right = _places(first), _places(second)
-    return [_difference(place, left.get(place, []), right.get(place, [])) for place in dict.fromkeys([*left, *right])]
+    return [
+        _difference(place, left.get(place, []), right.get(place, []))
+        for place in dict.fromkeys([*left, *right])
+    ]
 
 
 def _places(metrics: Iterable[Metric]) -> dict[Place, list[Metric]]:
@@ -60,16 +63,25 @@ def _places(metrics: Iterable[Metric]) -> dict[Place, list[Metric]]:
     found: dict[Place, list[Metric]] = defaultdict(list)
     for metric in metrics:
         at = tuple(sorted((part, str(value)) for part, value in metric.at.items()))
-        found[(metric.experiment, metric.name, metric.dataset, metric.variant, metric.plan, at)].append(metric)
+        found[
+            (metric.experiment, metric.name, metric.dataset, metric.variant, metric.plan, at)
+        ].append(metric)
     return dict(sorted(found.items()))
 
 
 def _difference(place: Place, left: Sequence[Metric], right: Sequence[Metric]) -> Difference:
     experiment, name, dataset, variant, plan, at = place
     one = (left or right)[0]
-    words = [dataset, *([variant] if variant != "whole" else []), plan, *(f"{part} {value}" for part, value in at)]
+    words = [
+        dataset,
+        *([variant] if variant != "whole" else []),
+        plan,
+        *(f"{part} {value}" for part, value in at),
+    ]
     a, b = ([metric.value for metric in group] for group in (left, right))
-    marks = tuple(" and ".join(sorted({metric.provenance for metric in group})) for group in (left, right))
+    marks = tuple(
+        " and ".join(sorted({metric.provenance for metric in group})) for group in (left, right)
+    )
     apart = min(len(a), len(b)) > 1 and (min(a) > max(b) or max(a) < min(b))
     middle = [median(values) if values else None for values in (a, b)]
     return Difference(
@@ -93,7 +105,9 @@ def read(folder: str | Path) -> list[Metric]:
     paths = sorted(Path(folder, "experiments").rglob("*.json"))
     if not paths:
         hint = "name the folder that holds experiments/, such as results"
-        raise ScoupError.expected(str(folder), "a results folder", "one without metrics files", hint)
+        raise ScoupError.expected(
+            str(folder), "a results folder", "one without metrics files", hint
+        )
     return results.read_metrics(*paths)
 
 
@@ -101,11 +115,23 @@ def table(found: Sequence[Difference]) -> str:
     """Return the comparison as text, a line a number."""
     rows = [["experiment", "measure", "where", "first", "second", "should be", "second is", ""]]
     rows += [
-        [d.experiment, d.measure, d.where, _short(d.first), _short(d.second), _wish(d), d.verdict, _sure(d)]
+        [
+            d.experiment,
+            d.measure,
+            d.where,
+            _short(d.first),
+            _short(d.second),
+            _wish(d),
+            d.verdict,
+            _sure(d),
+        ]
         for d in found
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     return "\n".join([*lines, "", summary(found)]) + "\n"
 
 
@@ -119,7 +145,18 @@ def summary(found: Sequence[Difference]) -> str:
 
 def page(found: Sequence[Difference], names: tuple[str, str]) -> str:
     """Return the comparison as a page that sorts and filters."""
-    columns = ["experiment", "measure", "where", *names, "unit", "should be", "second is", "clear", "seeds", "data"]
+    columns = [
+        "experiment",
+        "measure",
+        "where",
+        *names,
+        "unit",
+        "should be",
+        "second is",
+        "clear",
+        "seeds",
+        "data",
+    ]
     rows = [
         [d.experiment, d.measure, d.where, _blank(d.first), _blank(d.second), d.unit, _wish(d), d.verdict, _sure(d),
          f"{d.seeds[0]}, {d.seeds[1]}", d.data[0] if d.data[0] == d.data[1] else " against ".join(d.data)]
@@ -148,10 +185,14 @@ def _sure(found: Difference) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line, compare, and print the table or write the page."""
-    parser = argparse.ArgumentParser(prog="python -m scoup.compare", description="Compare two result folders.")
+    parser = argparse.ArgumentParser(
+        prog="python -m scoup.compare", description="Compare two result folders."
+    )
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
-    parser.add_argument("--html", type=Path, help="write a page that sorts and filters here, in place of text")
+    parser.add_argument(
+        "--html", type=Path, help="write a page that sorts and filters here, in place of text"
+    )
     parser.add_argument("--changed", action="store_true", help="leave out what is the same in both")
     asked = parser.parse_args(arguments)
     try:

@@ -75,7 +75,9 @@ def pays(data: CoupledData, mode: int, rank: int, sweeps: int) -> bool:
     True
     """
     length = data.shape[mode]
-    width = prod(data.shape) // length + sum(b.shape[1] for b in data.blocks[1:] if mode in b.factors)
+    width = prod(data.shape) // length + sum(
+        b.shape[1] for b in data.blocks[1:] if mode in b.factors
+    )
     return length >= 2 * (width + rank) and width <= 8 * rank * sweeps
 
 
@@ -93,7 +95,9 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     assert isinstance(tensor, np.ndarray)
     shape = tensor.shape
     cube = tensor.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
-    coupled = [number for number, block in enumerate(data.blocks) if number and mode in block.factors]
+    coupled = [
+        number for number, block in enumerate(data.blocks) if number and mode in block.factors
+    ]
     sides = [np.asarray(data.blocks[n].values) for n in coupled]
     beside = np.hstack([*sides, *starts, np.zeros((shape[mode], 0))])
     gram, scale = _scaled_gram(cube, beside, [data.blocks[n].shape[1] for n in coupled])
@@ -103,7 +107,9 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     core = (vectors * roots).T / scale
     back = (vectors / roots) * scale[:, None]
     count = cube.shape[0] * cube.shape[2]
-    widths = np.cumsum([count, *(data.blocks[n].shape[1] for n in coupled), *(s.shape[1] for s in starts)])
+    widths = np.cumsum(
+        [count, *(data.blocks[n].shape[1] for n in coupled), *(s.shape[1] for s in starts)]
+    )
     parts = np.split(core, widths[:-1], axis=1) if len(widths) > 1 else [core]
     blocks = _core_blocks(data, mode, parts[: 1 + len(coupled)], coupled)
     small = CoupledData.from_blocks(blocks, data.matrices, data.block_weights)
@@ -118,7 +124,9 @@ def _scaled_gram(cube: Array, beside: Array, widths: Sequence[int]) -> tuple[Arr
     gram = np.zeros((size, size))
     gram[:count, :count] = kernels.long_gram(cube)
     if beside.shape[1]:
-        cross = kernels.contract(cube, np.ascontiguousarray(beside, dtype=cube.dtype)).reshape(count, -1)
+        cross = kernels.contract(cube, np.ascontiguousarray(beside, dtype=cube.dtype)).reshape(
+            count, -1
+        )
         gram[:count, count:], gram[count:, :count] = cross, cross.T
         gram[count:, count:] = beside.T @ beside
     ends = [0, count, *(count + np.cumsum(widths)), size]
@@ -129,15 +137,21 @@ def _scaled_gram(cube: Array, beside: Array, widths: Sequence[int]) -> tuple[Arr
     return gram * scale * scale[:, None], scale
 
 
-def _core_blocks(data: CoupledData, mode: int, parts: Sequence[Array], coupled: Sequence[int]) -> list[Block]:
+def _core_blocks(
+    data: CoupledData, mode: int, parts: Sequence[Array], coupled: Sequence[int]
+) -> list[Block]:
     """The blocks with the long mode's rows replaced by the core's; others are kept as they are."""
     shape = data.shape
     rest = shape[:mode] + shape[mode + 1 :]
     blocks = list(data.blocks)
     tensor = blocks[0]
     core = np.moveaxis(parts[0].reshape(-1, *rest), 0, mode)
-    blocks[0] = Block("tensor", np.ascontiguousarray(core, dtype=tensor.values.dtype), None, tensor.factors)
+    blocks[0] = Block(
+        "tensor", np.ascontiguousarray(core, dtype=tensor.values.dtype), None, tensor.factors
+    )
     for number, part in zip(coupled, parts[1:], strict=True):
         old = data.blocks[number]
-        blocks[number] = Block(old.name, np.ascontiguousarray(part, dtype=old.values.dtype), None, old.factors)
+        blocks[number] = Block(
+            old.name, np.ascontiguousarray(part, dtype=old.values.dtype), None, old.factors
+        )
     return blocks

@@ -42,7 +42,9 @@ def check(config: Config, schema: str | Path) -> None:
 
 def experiments(config: Config) -> dict[str, Config]:
     """Return the experiments that are asked for; one that is set to null is left out."""
-    return {name: settings for name, settings in config["experiments"].items() if settings is not None}
+    return {
+        name: settings for name, settings in config["experiments"].items() if settings is not None
+    }
 
 
 def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
@@ -52,7 +54,9 @@ def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
     known = {name: traits(config["datasets"][name]) for name in used(config)}
     for name, settings in experiments(config).items():
         reasons = {dataset: why_not(name, known[dataset]) for dataset in settings["datasets"]}
-        left_out += [f"{name} is skipped for {dataset}: {why}." for dataset, why in reasons.items() if why]
+        left_out += [
+            f"{name} is skipped for {dataset}: {why}." for dataset, why in reasons.items() if why
+        ]
         suited = [dataset for dataset, why in reasons.items() if not why]
         if suited:
             kept[name] = {**settings, "datasets": suited}
@@ -62,21 +66,30 @@ def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
 def check_modes(config: Config, asked: Mapping[str, Config]) -> None:
     """Refuse sampling factors that are not one for each mode of a data set that some experiment of ``asked`` uses."""
     for name, settings in asked.items():
-        given = {f"plans.{plan}.sampling": config["plans"][plan]["sampling"] for plan in _plans(settings)}
-        own = {f"experiments.{name}.sampling.{n}": factors for n, factors in enumerate(settings.get("sampling", []))}
+        given = {
+            f"plans.{plan}.sampling": config["plans"][plan]["sampling"] for plan in _plans(settings)
+        }
+        own = {
+            f"experiments.{name}.sampling.{n}": factors
+            for n, factors in enumerate(settings.get("sampling", []))
+        }
         # An experiment that names factors of its own takes the rest of its plan only; rank takes all indices.
         factors = own or (given if name != "rank" else {})
         for dataset in settings["datasets"]:
             modes = traits(config["datasets"][dataset]).names
             for key, values in factors.items():
                 if isinstance(values, list) and len(values) != len(modes):
-                    wanted = f"one factor, or {len(modes)}, one a mode of {dataset} ({', '.join(modes)})"
+                    wanted = (
+                        f"one factor, or {len(modes)}, one a mode of {dataset} ({', '.join(modes)})"
+                    )
                     raise ScoupError.expected(key, wanted, values)
 
 
 def used(config: Config) -> list[str]:
     """Return the data sets that some experiment uses."""
-    return sorted({name for settings in experiments(config).values() for name in settings["datasets"]})
+    return sorted(
+        {name for settings in experiments(config).values() for name in settings["datasets"]}
+    )
 
 
 def own_files(dataset: Config) -> list[str]:
@@ -145,7 +158,9 @@ def check_ranks(config: Config, shapes: Mapping[str, tuple[int, ...]]) -> None:
         for plan in _plans(experiment):
             for dataset in experiment["datasets"]:
                 if dataset in shapes:
-                    _check_rank(f"plans.{plan}.rank", config["plans"][plan], dataset, shapes[dataset])
+                    _check_rank(
+                        f"plans.{plan}.rank", config["plans"][plan], dataset, shapes[dataset]
+                    )
 
 
 def _check_rank(key: str, plan: Config, dataset: str, shape: tuple[int, ...]) -> None:
@@ -153,7 +168,9 @@ def _check_rank(key: str, plan: Config, dataset: str, shape: tuple[int, ...]) ->
     factors = given if isinstance(given, list) else [given] * len(shape)
     if len(factors) != len(shape):
         raise ScoupError.expected(
-            key.replace("rank", "sampling"), f"one factor, or {len(shape)}, one a mode of {dataset}", given
+            key.replace("rank", "sampling"),
+            f"one factor, or {len(shape)}, one a mode of {dataset}",
+            given,
         )
     sizes = [ceil(size / factor) for size, factor in zip(shape, factors, strict=True)]
     most = min(sorted(sizes)[-2], prod(sizes))
@@ -193,7 +210,9 @@ def _check_names(config: Config, key: str, experiment: Config) -> None:
 
 def _check_known(key: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise ScoupError.expected(key, "one of " + ", ".join(known), repr(name), _guess(name, known))
+        raise ScoupError.expected(
+            key, "one of " + ", ".join(known), repr(name), _guess(name, known)
+        )
 
 
 def _guess(name: Any, known: Iterable[str]) -> str:
@@ -215,7 +234,9 @@ def _explain(error: jsonschema.ValidationError) -> ScoupError:
         )
     if error.validator == "required":
         name = next(name for name in wanted if name not in got)
-        return ScoupError.expected(f"{key}.{name}", "a value", "nothing", f"write '{name}:' under {key}")
+        return ScoupError.expected(
+            f"{key}.{name}", "a value", "nothing", f"write '{name}:' under {key}"
+        )
     if error.validator == "enum":
         words = list(map(str, wanted))
         return ScoupError.expected(key, f"one of {', '.join(words)}", repr(got), _guess(got, words))
@@ -231,4 +252,6 @@ def _wanted(validator: str, value: Any) -> str:
 
 def _closest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
     """Of the branches of an anyOf, the one that failed deepest: the one that was meant."""
-    return max(error.context, key=lambda branch: (len(branch.absolute_path), branch.validator != "type"))
+    return max(
+        error.context, key=lambda branch: (len(branch.absolute_path), branch.validator != "type")
+    )

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from scoup.block import Block, HeldOut, Mask, Observed
 from scoup.errors import ScoupError, ScoupWarning
-from scoup.records import nest
+from scoup.records import Labels, Provenance, nest
 from scoup.tensor import SparseTensor, as_real
 
 Array = NDArray[Any]
@@ -54,7 +54,11 @@ class CoupledData:
         matrices = _check_matrices(self.matrices, tensor.shape)
         blocks = [Block("tensor", tensor, mask, tuple(range(len(tensor.shape))))]
         for side, (mode, position, matrix) in enumerate(_walk(matrices)):
-            name = f"matrix{mode}" if not isinstance(matrices[mode], (list, tuple)) else f"matrix{mode}.{position}"
+            name = (
+                f"matrix{mode}"
+                if not isinstance(matrices[mode], (list, tuple))
+                else f"matrix{mode}.{position}"
+            )
             given = _mask_of(self.matrix_masks, mode, position, matrices)
             values, matrix_mask = _check_block(name, matrix, given)
             blocks.append(Block(name, values, matrix_mask, (mode, len(tensor.shape) + side)))
@@ -102,11 +106,15 @@ class CoupledData:
 
         The weights stay what they are on the whole data, so that a sample has the same objective.
         """
-        parts = [block.select([indices[position] for position in block.factors]) for block in self.blocks]
+        parts = [
+            block.select([indices[position] for position in block.factors]) for block in self.blocks
+        ]
         return CoupledData.from_blocks(parts, self.matrices, self.block_weights)
 
     @classmethod
-    def from_blocks(cls, blocks: Sequence[Block], like: Mapping[int, Any], weights: Sequence[float]) -> CoupledData:
+    def from_blocks(
+        cls, blocks: Sequence[Block], like: Mapping[int, Any], weights: Sequence[float]
+    ) -> CoupledData:
         """Rebuild checked data from blocks, with matrices arranged as in ``like``."""
         matrices = nest([block.values for block in blocks[1:]], like)
         masks = nest([block.mask for block in blocks[1:]], like)
@@ -119,6 +127,38 @@ class CoupledData:
         return CoupledData(self.blocks[0].values, matrices, self.blocks[0].mask, masks, weights)
 
 
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Coupled data with what its indices mean and where it came from.
+
+    ``labels`` has one entry for each of ``[*modes, *sides]``, or is empty. ``extras`` are further arrays that
+    belong to the data, such as the voxel grid or the single presentations; ``facts`` are plain JSON values.
+    """
+
+    data: CoupledData
+    labels: tuple[Labels, ...] = ()
+    provenance: Provenance | None = None
+    extras: Mapping[str, Array] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", tuple(self.labels))
+        if self.labels and tuple(map(len, self.labels)) != self.data.sizes:
+            got = [f"{label.name}: {len(label)}" for label in self.labels]
+            raise ScoupError.expected(
+                "labels", f"one entry a factor, of sizes {self.data.sizes}", got
+            )
+
+    def label(self, name: str) -> Labels:
+        """Return the labels called ``name``, such as ``noun``."""
+        for label in self.labels:
+            if label.name == name:
+                return label
+        raise ScoupError.expected(
+            "labels", f"one called {name!r}", [label.name for label in self.labels]
+        )
+
+
 def _walk(matrices: Mapping[int, Any]) -> list[tuple[int, int, Any]]:
     rows = []
     for mode in sorted(matrices):
@@ -127,7 +167,9 @@ def _walk(matrices: Mapping[int, Any]) -> list[tuple[int, int, Any]]:
     return rows
 
 
-def _mask_of(masks: Mapping[int, Any] | None, mode: int, position: int, matrices: Mapping[int, Any]) -> Any:
+def _mask_of(
+    masks: Mapping[int, Any] | None, mode: int, position: int, matrices: Mapping[int, Any]
+) -> Any:
     unknown = sorted(set(masks or {}) - set(matrices))
     if unknown:
         raise ScoupError.expected("matrix_masks", f"modes among {sorted(matrices)}", unknown)
@@ -135,7 +177,9 @@ def _mask_of(masks: Mapping[int, Any] | None, mode: int, position: int, matrices
     if not isinstance(group, (list, tuple)):
         return group
     if position >= len(group):
-        raise ScoupError.expected(f"matrix_masks[{mode}]", "one mask (or None) a matrix", f"{len(group)} masks")
+        raise ScoupError.expected(
+            f"matrix_masks[{mode}]", "one mask (or None) a matrix", f"{len(group)} masks"
+        )
     return group[position]
 
 
@@ -143,7 +187,11 @@ def _check_matrices(matrices: Mapping[int, Any], shape: tuple[int, ...]) -> dict
     if not isinstance(matrices, Mapping):
         raise ScoupError.expected("matrices", "a dict {mode: matrix}", type(matrices).__name__)
     for mode, position, matrix in _walk(matrices):
-        if isinstance(mode, bool) or not isinstance(mode, (int, np.integer)) or not 0 <= mode < len(shape):
+        if (
+            isinstance(mode, bool)
+            or not isinstance(mode, (int, np.integer))
+            or not 0 <= mode < len(shape)
+        ):
             raise ScoupError.expected("matrices", f"modes from 0 to {len(shape) - 1}", repr(mode))
         size = getattr(matrix, "shape", np.shape(matrix))
         if len(size) != 2 or size[0] != shape[mode]:
@@ -189,7 +237,9 @@ def _check_dense(name: str, array: Array, mask: Any) -> tuple[Array, Array | Non
         if mask.shape != array.shape:
             raise ScoupError.expected(f"{name} mask", f"shape {array.shape}", f"shape {mask.shape}")
         if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-            raise ScoupError.expected(f"{name} mask", "only 0 (missing) and 1 (observed)", "other values")
+            raise ScoupError.expected(
+                f"{name} mask", "only 0 (missing) and 1 (observed)", "other values"
+            )
         mask = mask.astype(bool)
     # One pass tells whether a second is needed: the sum of finite cells is finite or overflows.
     if not np.isfinite(array.sum(dtype=np.float64)):
@@ -209,14 +259,20 @@ def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTen
         return values, None
     if not isinstance(mask, (HeldOut, Observed)):
         got = type(mask).__name__
-        raise ScoupError.expected(f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got)
+        raise ScoupError.expected(
+            f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got
+        )
     if not isinstance(mask.cells, SparseTensor):
         cells = sparse.coo_array(mask.cells) if sparse.issparse(mask.cells) else None
         if cells is None:
-            raise ScoupError.expected(f"{name} mask", "cells as a SparseTensor", type(mask.cells).__name__)
+            raise ScoupError.expected(
+                f"{name} mask", "cells as a SparseTensor", type(mask.cells).__name__
+            )
         mask = type(mask)(SparseTensor(np.vstack(cells.coords), cells.data, cells.shape))
     if mask.cells.shape != values.shape:
-        raise ScoupError.expected(f"{name} mask", f"shape {values.shape}", f"shape {mask.cells.shape}")
+        raise ScoupError.expected(
+            f"{name} mask", f"shape {values.shape}", f"shape {mask.cells.shape}"
+        )
     listed = mask.cells.contains(values.coords)
     keep = ~listed if isinstance(mask, HeldOut) else listed
     if not keep.all():
@@ -233,7 +289,9 @@ def _check_weights(weights: Any, blocks: Sequence[Block]) -> tuple[float, ...]:
         raise ScoupError.expected("weights", "'paper', 'balanced' or numbers", repr(weights))
     numbers = np.asarray(list(weights), dtype=float)
     if numbers.shape != (len(blocks),) or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise ScoupError.expected("weights", f"{len(blocks)} non-negative numbers, tensor first", list(weights))
+        raise ScoupError.expected(
+            "weights", f"{len(blocks)} non-negative numbers, tensor first", list(weights)
+        )
     if numbers[0] == 0:
         raise ScoupError.expected("weights", "a positive weight for the tensor", 0)
     return tuple(float(number) for number in numbers)
@@ -243,7 +301,9 @@ def _check_observed(blocks: Sequence[Block]) -> None:
     """Refuse blocks without any observed cell; warn of slices that nothing is known about."""
     for block in blocks:
         if block.observed == 0:
-            raise ScoupError.expected(block.name, "at least one observed cell", "all of them missing")
+            raise ScoupError.expected(
+                block.name, "at least one observed cell", "all of them missing"
+            )
     for mode, size in enumerate(blocks[0].shape):
         seen = np.zeros(size, dtype=np.int64)
         for block in blocks:

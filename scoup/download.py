@@ -63,7 +63,9 @@ def obtain(
     """
     word, _, place = policy.partition(":")
     if word not in POLICIES or (place and word != "local"):
-        raise ScoupError.expected("source", f"one of {', '.join(POLICIES)} or local:FOLDER", repr(policy))
+        raise ScoupError.expected(
+            "source", f"one of {', '.join(POLICIES)} or local:FOLDER", repr(policy)
+        )
     source = datasets.get(name)
     given = place or local or os.environ.get(DATA)
     target = Path(folder)
@@ -72,7 +74,13 @@ def obtain(
     if name == "files":
         return _record_own(source, files, target)
     if word == "simulate" or not _has_addresses(source, given):
-        return _simulate(source, target, size, seed, "asked for" if word == "simulate" else "it is always simulated")
+        return _simulate(
+            source,
+            target,
+            size,
+            seed,
+            "asked for" if word == "simulate" else "it is always simulated",
+        )
     try:
         found = _find_all(source, word, Path(given) if given else None)
     except UnreachableError as error:
@@ -89,7 +97,9 @@ def _record_own(source: DataSource, files: Sequence[str], target: Path) -> Prove
         if not Path(file).is_file():
             raise ScoupError.expected(str(file), "a file", "no such file")
     records = tuple(_record(Path(file), str(file)) for file in files)
-    about = Provenance(source.name, "local", "named in the configuration", records, "full", None, source.licence)
+    about = Provenance(
+        source.name, "local", "named in the configuration", records, "full", None, source.licence
+    )
     return _write(target, about)
 
 
@@ -114,17 +124,27 @@ def _find_all(source: DataSource, word: str, local: Path | None) -> list[_Found]
     return [_find(source, file, word, local, dead) for file in source.files]
 
 
-def _find(source: DataSource, file: RemoteFile, word: str, local: Path | None, dead: dict[str, str]) -> _Found:
+def _find(
+    source: DataSource, file: RemoteFile, word: str, local: Path | None, dead: dict[str, str]
+) -> _Found:
     if word in ("auto", "local") and local is not None:
         mine = _find_local(source, file, local)
         if mine:
             return mine
     if word == "local":
-        where = f"{local} or its folder {source.folder}" if local else f"a folder given by local:FOLDER or {DATA}"
-        raise ScoupError.expected(f"{source.name}: {file.name}", f"the file in {where}", "no such file")
+        where = (
+            f"{local} or its folder {source.folder}"
+            if local
+            else f"a folder given by local:FOLDER or {DATA}"
+        )
+        raise ScoupError.expected(
+            f"{source.name}: {file.name}", f"the file in {where}", "no such file"
+        )
     if not file.addresses:
         hint = f"give the folder that holds it by source local:FOLDER or {DATA}"
-        raise ScoupError.expected(f"{source.name}: {file.name}", "your own copy (it has no address)", "none", hint)
+        raise ScoupError.expected(
+            f"{source.name}: {file.name}", "your own copy (it has no address)", "none", hint
+        )
     cache = cache_folder() / source.folder
     record, old = fetch(file, cache, _STRUCTURE.get(file.structure, lambda _: None), dead)  # type: ignore[arg-type]
     return _Found(cache / file.name, "cache" if old else "download", record)
@@ -137,7 +157,9 @@ def _find_local(source: DataSource, file: RemoteFile, local: Path) -> _Found | N
         if path.is_file():
             record = _record(path, str(path))
             if file.sha256 and record.sha256 != file.sha256:
-                raise wrong_checksum(str(path), file.sha256, record.sha256, "replace it by the published file")
+                raise wrong_checksum(
+                    str(path), file.sha256, record.sha256, "replace it by the published file"
+                )
             if not file.sha256:
                 _STRUCTURE[file.structure](path)
             return _Found(path, "local", record)
@@ -159,7 +181,10 @@ def _deliver(source: DataSource, found: list[_Found], target: Path, reason: str)
     worst = next(kind for kind in ("download", "cache", "local") if kind in kinds)
     records = tuple(item.record for item in found)
     return _write(
-        target, Provenance(source.name, worst, reason, records, "full", None, source.licence, source.citation)
+        target,
+        Provenance(
+            source.name, worst, reason, records, "full", None, source.licence, source.citation
+        ),
     )
 
 
@@ -176,8 +201,13 @@ def _link_or_copy(item: _Found, temporary: Path) -> None:
 
 def _simulate(source: DataSource, target: Path, size: str, seed: int, reason: str) -> Provenance:
     simulate(source.name, target, size, seed)
-    records = tuple(_record(target / name, f"simulated with seed {seed}", timed=False) for name in source.file_names)
-    made = Provenance(source.name, "simulate", reason, records, size, seed, source.licence, source.citation)
+    records = tuple(
+        _record(target / name, f"simulated with seed {seed}", timed=False)
+        for name in source.file_names
+    )
+    made = Provenance(
+        source.name, "simulate", reason, records, size, seed, source.licence, source.citation
+    )
     return _write(target, made)
 
 

@@ -25,7 +25,9 @@ class DamagedFileError(ScoupError):
     """Raised by the reader of a result file that is not whole; whoever can make the file again learns its ``path``."""
 
     def __init__(self, path: str, kind: str, why: Any) -> None:
-        super().__init__(f"{path}: expected a whole {kind} file, got a damaged one ({why}); delete it and run again.")
+        super().__init__(
+            f"{path}: expected a whole {kind} file, got a damaged one ({why}); delete it and run again."
+        )
         self.path = path
 
 

@@ -24,7 +24,7 @@ from scoup.metrics import block_fits
 from scoup.records import Factors, Fit, FitReport, MergeReport, Sample
 from scoup.sample import draw
 from scoup.seeds import check_seed
-from scoup.specs import FitSpec, MergeSpec, SampleSpec, check_integer
+from scoup.specs import Count, FitSpec, MergeSpec, SampleSpec, check
 from scoup.threads import one_thread
 
 Array = NDArray[Any]
@@ -93,7 +93,9 @@ class _Estimator:
         """Set parameters by name and return the estimator."""
         for name, value in params.items():
             if name not in self._names():
-                raise ScoupError.expected("parameter", "one of " + ", ".join(self._names()), repr(name))
+                raise ScoupError.expected(
+                    "parameter", "one of " + ", ".join(self._names()), repr(name)
+                )
             setattr(self, name, value)
         return self
 
@@ -109,7 +111,9 @@ class _Estimator:
         ``block`` is ``"matrix"`` (rows of the matrix on ``mode``, the ``position``-th if there are several) or
         ``"tensor"`` (slices along ``mode``). NaN means missing. See :func:`scoup.project.project`.
         """
-        return project.project(self._dictionary(mode, block, position), np.asarray(rows, dtype=float), ridge, rule)
+        return project.project(
+            self._dictionary(mode, block, position), np.asarray(rows, dtype=float), ridge, rule
+        )
 
     def predict(
         self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None, block: str = "matrix",
@@ -141,7 +145,11 @@ class _Estimator:
     def __sklearn_tags__(self) -> Any:  # scikit-learn alone calls this
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(allow_nan=True),
+        )
 
     def reconstruct_matrix(self, mode: int = 0, position: int = 0) -> Array:
         """Return the model of a matrix, ``modes[mode] @ side.T``."""
@@ -194,8 +202,13 @@ class CMTF(_Estimator):
         data = check_data(data)
         start = self.init if isinstance(self.init, Factors) else None
         init = "random" if start is not None else self.init
-        spec = FitSpec(self.rank, self.solver, init, self.max_iter, self.tol, self.starts, self.compress)
-        with tqdm(total=spec.max_iter * spec.starts, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
+        spec = FitSpec(
+            rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol, starts=self.starts,
+            compress=self.compress,
+        )  # fmt: skip
+        with tqdm(
+            total=spec.max_iter * spec.starts, disable=not self.progress, desc=f"CMTF {spec.solver}"
+        ) as bar:
 
             def step(cost: float) -> None:
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
@@ -250,10 +263,15 @@ class SCOUP(_Estimator):
         del y
         data = check_data(data)
         clock, seed = Clock(), check_seed(self.seed)
-        fit_spec = FitSpec(self.rank, self.solver, self.init, self.max_iter, self.tol)
-        merge_spec = MergeSpec(self.merge, self.finish)
+        fit_spec = FitSpec(
+            rank=self.rank, solver=self.solver, init=self.init, max_iter=self.max_iter, tol=self.tol
+        )
+        merge_spec = MergeSpec(merge=self.merge, finish=self.finish)
         with clock("sample"):
-            spec = SampleSpec(self.rank, self.sampling, self.side_sampling, self.shared, self.repetitions)
+            spec = SampleSpec(
+                rank=self.rank, sampling=self.sampling, side_sampling=self.side_sampling, shared=self.shared,
+                repetitions=self.repetitions,
+            )  # fmt: skip
             samples = draw(data, spec, seed)
         with clock("fit"):
             fits = self._fit_all(data, samples, fit_spec, seed)
@@ -262,18 +280,26 @@ class SCOUP(_Estimator):
         self.samples_, self.fits_ = samples, fits
         self.factors_ = merged.factors
         sizes = tuple(sample.sizes for sample in samples)
-        seconds = {**clock.seconds, **{f"merge.{phase}": s for phase, s in merged.report.seconds.items()}}
+        seconds = {
+            **clock.seconds,
+            **{f"merge.{phase}": s for phase, s in merged.report.seconds.items()},
+        }
         self.report_ = ScoupReport(sizes, tuple(one.report for one in fits), merged.report, seconds)
         return self
 
-    def _fit_all(self, data: CoupledData, samples: list[Sample], spec: FitSpec, seed: int) -> list[Fit]:
+    def _fit_all(
+        self, data: CoupledData, samples: list[Sample], spec: FitSpec, seed: int
+    ) -> list[Fit]:
         """Fit each sample on one thread, ``jobs`` of them at a time."""
 
         def one(sample: Sample) -> Fit:
             return fit_repetition(data, sample, spec, seed)
 
-        jobs = check_integer("jobs", self.jobs, 1)
-        with one_thread(), tqdm(total=len(samples), disable=not self.progress, desc="SCOUP repetitions") as bar:
+        jobs = check("jobs", self.jobs, Count)
+        with (
+            one_thread(),
+            tqdm(total=len(samples), disable=not self.progress, desc="SCOUP repetitions") as bar,
+        ):
             if jobs == 1:
                 results = map(one, samples)
                 return [_tick(bar, result) for result in results]

@@ -66,13 +66,18 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     order = np.argsort(-weights, kind="stable")
     owners = [block.factors[0] for block in data.blocks[1:]]
     # One copy of each factor, scaled in place: at a large rank the factors are as large as sparse data.
-    ordered = [np.take(factor, order, axis=1).astype(data.dtype, copy=False) for factor in [*modes, *sides]]
+    ordered = [
+        np.take(factor, order, axis=1).astype(data.dtype, copy=False) for factor in [*modes, *sides]
+    ]
     for n, (norm, sign) in enumerate(zip(norms, signs, strict=True)):
         ordered[n] /= (np.where(norm > 0, norm, 1.0) * sign)[order]
     for n, m in enumerate(owners, start=data.ndim):
         ordered[n] *= (norms[m] * signs[m])[order]
     return Factors(
-        weights[order], tuple(ordered[: data.ndim]), nest(ordered[data.ndim :], data.matrices), tuple(coverage)
+        weights[order],
+        tuple(ordered[: data.ndim]),
+        nest(ordered[data.ndim :], data.matrices),
+        tuple(coverage),
     )
 
 
@@ -103,7 +108,10 @@ def upright(factors: Factors) -> Factors:
     weakest = np.abs(skew).argmin(axis=0)
     signs[weakest[wrong], np.flatnonzero(wrong)] *= -1.0
     owners = [mode for mode in sorted(factors.sides) for _ in flatten({mode: factors.sides[mode]})]
-    turned = [factor * sign for factor, sign in zip(factors.flat, [*signs, *(signs[m] for m in owners)], strict=True)]
+    turned = [
+        factor * sign
+        for factor, sign in zip(factors.flat, [*signs, *(signs[m] for m in owners)], strict=True)
+    ]
     return factors.replace_flat(turned, np.abs(factors.weights))
 
 
@@ -128,7 +136,10 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
     share = np.abs(factors.weights) ** (1.0 / order) if spread else np.abs(factors.weights)
     scales = [share if spread or mode == 0 else np.ones(factors.rank) for mode in range(order)]
     scales[0] = scales[0] * sign
-    modes = [mode if (scale == 1).all() else mode * scale for mode, scale in zip(factors.modes, scales, strict=True)]
+    modes = [
+        mode if (scale == 1).all() else mode * scale
+        for mode, scale in zip(factors.modes, scales, strict=True)
+    ]
     sides: list[Array] = []
     for owner in sorted(factors.sides):
         group = factors.sides[owner]
@@ -146,7 +157,9 @@ def tensor_of(factors: Factors) -> Array:
     [2.0, 2.0]
     """
     first, *rest = factors.modes
-    return ((first * factors.weights) @ khatri_rao(rest).T).reshape([len(mode) for mode in factors.modes])
+    return ((first * factors.weights) @ khatri_rao(rest).T).reshape(
+        [len(mode) for mode in factors.modes]
+    )
 
 
 def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
@@ -193,7 +206,9 @@ def match(similarity: Array) -> tuple[Array, Array]:
     >>> columns.tolist(), similarity.tolist()
     ([1, 0], [0.9, 0.8])
     """
-    from scipy.optimize import linear_sum_assignment  # here: loading it takes longer than most jobs' own work
+    from scipy.optimize import (
+        linear_sum_assignment,
+    )  # here: loading it takes longer than most jobs' own work
 
     rows, columns = linear_sum_assignment(-similarity)
     return columns, similarity[rows, columns]

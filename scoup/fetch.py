@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from scoup import store
-from scoup.archive import disk_full
 from scoup.datasets import RemoteFile
 from scoup.errors import ScoupError
 from scoup.records import SourceFile
+from scoup.store import disk_full
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,9 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fetch(remote: RemoteFile, cache: Path, check: Check, dead: dict[str, str] | None = None) -> tuple[SourceFile, bool]:
+def fetch(
+    remote: RemoteFile, cache: Path, check: Check, dead: dict[str, str] | None = None
+) -> tuple[SourceFile, bool]:
     """Return the record of the cached file and whether it was there already; fetch it where it is not.
 
     ``check`` looks at the structure of a file without a published checksum. ``dead`` remembers the hosts that
@@ -64,7 +66,9 @@ def fetch(remote: RemoteFile, cache: Path, check: Check, dead: dict[str, str] | 
         return record, False
 
 
-def _fetch_new(remote: RemoteFile, cache: Path, check: Check, dead: dict[str, str]) -> tuple[SourceFile, Path]:
+def _fetch_new(
+    remote: RemoteFile, cache: Path, check: Check, dead: dict[str, str]
+) -> tuple[SourceFile, Path]:
     """Fetch and check; a file that was put together from an old part and is wrong gets a second chance."""
     part, note = cache / f".{remote.name}.part", cache / f"{remote.name}.json"
     noted = SourceFile(**store.read_json(note)).sha256 if note.exists() else ""
@@ -88,7 +92,9 @@ def cached(remote: RemoteFile, cache: Path) -> SourceFile | None:
     record = SourceFile(**store.read_json(note))
     found = sha256_of(path)
     if found != (remote.sha256 or record.sha256):
-        raise wrong_checksum(str(path), remote.sha256 or record.sha256, found, "delete it and run again")
+        raise wrong_checksum(
+            str(path), remote.sha256 or record.sha256, found, "delete it and run again"
+        )
     return record
 
 
@@ -114,7 +120,10 @@ def _accept(name: str, part: Path, address: str, expected: str, check: Check) ->
         found = sha256_of(part)
         if expected and found != expected:
             raise wrong_checksum(
-                f"{name} from {address}", expected, found, "try again, or tell the keepers of the data"
+                f"{name} from {address}",
+                expected,
+                found,
+                "try again, or tell the keepers of the data",
             )
         if not expected:
             check(part)
@@ -145,7 +154,9 @@ def _transfer(remote: RemoteFile, part: Path, dead: dict[str, str]) -> str:
         answered |= reached
     said = "; ".join(dict.fromkeys(reasons)) or "it has no address"
     if answered:
-        raise ScoupError(f"{remote.name}: no address gave the file ({said}); try again later or give your own copy.")
+        raise ScoupError(
+            f"{remote.name}: no address gave the file ({said}); try again later or give your own copy."
+        )
     raise UnreachableError(
         f"{remote.name}: no host could be reached ({said}); check the network or give your own copy."
     )
@@ -158,7 +169,9 @@ def _host(address: str) -> str:
 
 def _uses_proxy(address: str) -> bool:
     parts = urllib.parse.urlsplit(address)
-    return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")
+    return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
+        parts.hostname or ""
+    )
 
 
 def _probe(address: str) -> str:
@@ -175,7 +188,9 @@ def _probe(address: str) -> str:
             socket.create_connection(place, timeout=TIMEOUT).close()
             reasons.append("")
         except OSError as error:
-            reasons.append("time-out" if isinstance(error, TimeoutError) else (error.strerror or str(error)))
+            reasons.append(
+                "time-out" if isinstance(error, TimeoutError) else (error.strerror or str(error))
+            )
 
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
@@ -193,7 +208,12 @@ def _try_address(address: str, part: Path, dead: dict[str, str]) -> tuple[str, b
             continue
         except urllib.error.HTTPError as error:
             return f"HTTP {error.code} {error.reason}", True
-        except (urllib.error.URLError, TimeoutError, ConnectionError, http.client.HTTPException) as error:
+        except (
+            urllib.error.URLError,
+            TimeoutError,
+            ConnectionError,
+            http.client.HTTPException,
+        ) as error:
             cause = getattr(error, "reason", error)
             late = isinstance(cause, TimeoutError)
             dead[_host(address)] = f"no answer within {TIMEOUT:g} s" if late else str(cause)
@@ -205,7 +225,9 @@ def _try_address(address: str, part: Path, dead: dict[str, str]) -> tuple[str, b
 def _download(address: str, part: Path) -> None:
     """Transfer ``address`` to ``part``, asking only for what is missing when it is the same version as before."""
     start, tag = _partial(part)
-    request = urllib.request.Request(address, headers={"User-Agent": "scoup", "Accept-Encoding": "identity"})
+    request = urllib.request.Request(
+        address, headers={"User-Agent": "scoup", "Accept-Encoding": "identity"}
+    )
     if start:
         request.add_header("Range", f"bytes={start}-")
         if tag:
@@ -220,7 +242,9 @@ def _download(address: str, part: Path) -> None:
     with answer:
         goes_on = answer.status == http.HTTPStatus.PARTIAL_CONTENT and _starts_at(answer, start)
         log.info("fetching %s%s", address, f" from byte {start}" if goes_on else "")
-        _tag_file(part).write_text(answer.headers.get("ETag") or answer.headers.get("Last-Modified") or "")
+        _tag_file(part).write_text(
+            answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+        )
         _receive(answer, part, goes_on)
 
 

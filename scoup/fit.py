@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from scoup import start as starting
 from scoup.clock import Clock
 from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
@@ -18,9 +19,8 @@ from scoup.memory import require_dense
 from scoup.records import Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import TERM_SOLVERS, reference
-from scoup.solvers import start as starting
-from scoup.solvers.start import Draw
 from scoup.specs import FitSpec
+from scoup.start import Draw
 from scoup.terms import Term, block_losses, terms_of
 from scoup.threads import one_thread, serial_blas
 
@@ -29,7 +29,11 @@ Step = Callable[[float], None]
 
 
 def fit(
-    data: CoupledData, spec: FitSpec, seed: int = 0, start: Factors | None = None, on_step: Step = lambda cost: None
+    data: CoupledData,
+    spec: FitSpec,
+    seed: int = 0,
+    start: Factors | None = None,
+    on_step: Step = lambda cost: None,
 ) -> Fit:
     """Minimise ``sum_b w_b |W_b * (X_b - model)|^2`` over all factors of rank ``spec.rank``.
 
@@ -46,7 +50,9 @@ def fit(
     """
     clock = Clock()
     if spec.solver == "reference":
-        require_dense("solver 'reference'", data.shape, data.dtype, copies=4 + spec.rank / min(data.shape))
+        require_dense(
+            "solver 'reference'", data.shape, data.dtype, copies=4 + spec.rank / min(data.shape)
+        )
     # The printed algorithm is timed against the others and keeps all threads of its large products.
     with nullcontext() if spec.solver == "reference" else serial_blas():
         flat, runs, losses, compressed = _fit(data, spec, seed, start, on_step, clock)
@@ -54,7 +60,10 @@ def fit(
     report = FitReport(
         losses=tuple(best.costs),
         block_losses={block.name: loss for block, loss in zip(data.blocks, losses, strict=True)},
-        block_fits={b.name: 1.0 - loss / (b.norm2 or 1.0) for b, loss in zip(data.blocks, losses, strict=True)},
+        block_fits={
+            b.name: 1.0 - loss / (b.norm2 or 1.0)
+            for b, loss in zip(data.blocks, losses, strict=True)
+        },
         stop=best.stop,
         solver=spec.solver,
         compressed=compressed,
@@ -95,7 +104,9 @@ def _fit(
         flat = min(runs, key=lambda run: run.costs[-1]).flat
         losses = block_losses(terms, flat)
         if short is not None:
-            flat = [short.expand(factor) if n == short.mode else factor for n, factor in enumerate(flat)]
+            flat = [
+                short.expand(factor) if n == short.mode else factor for n, factor in enumerate(flat)
+            ]
     return flat, runs, losses, short is not None
 
 
@@ -103,7 +114,10 @@ def _draws(data: CoupledData, spec: FitSpec, seed: int) -> list[list[Draw]]:
     """How to draw random modes for each start: one set to begin from, or several for PARAFAC to choose among."""
     count = starting.CANDIDATES if spec.init == "parafac" else 1
     return [
-        [partial(starting.random_modes, data, spec.rank, seed, number * count + one) for one in range(count)]
+        [
+            partial(starting.random_modes, data, spec.rank, seed, number * count + one)
+            for one in range(count)
+        ]
         for number in range(spec.starts)
     ]
 
@@ -133,7 +147,9 @@ def _shortened(
     return short, [[partial(swap, flat, next(rows)) for flat in few] for few in drawn], None
 
 
-def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[Draw], seed: int) -> list[Array]:
+def _prepare(
+    core: CoupledData, terms: list[Term], spec: FitSpec, few: list[Draw], seed: int
+) -> list[Array]:
     """Bring a start to a full list of factors: PARAFAC of the tensor if asked for, then the sides."""
     if spec.init != "parafac":
         return starting.with_sides(terms, few[0](), core.sizes)
@@ -142,7 +158,9 @@ def _prepare(core: CoupledData, terms: list[Term], spec: FitSpec, few: list[Draw
     return starting.with_sides(terms, modes, core.sizes)
 
 
-def _solve(data: CoupledData, terms: list[Term], spec: FitSpec, begin: list[list[Array]], on_step: Step) -> Any:
+def _solve(
+    data: CoupledData, terms: list[Term], spec: FitSpec, begin: list[list[Array]], on_step: Step
+) -> Any:
     """Solve from the only item of ``begin``, taken out of it: the solver alone holds its start, and lets go of it."""
     if spec.solver == "reference":
         return reference.solve(data, begin.pop(), spec.max_iter, spec.tol, on_step)

@@ -22,7 +22,17 @@ from scoup.raw.table import VALUE_NAMES, ending, is_table, read_head
 from scoup.raw.wide import text_rows
 from scoup.tensor import SparseTensor
 
-LIKELY_VALUES = (*VALUE_NAMES, "values", "counts", "rating", "weight", "score", "amount", "val", "n")
+LIKELY_VALUES = (
+    *VALUE_NAMES,
+    "values",
+    "counts",
+    "rating",
+    "weight",
+    "score",
+    "amount",
+    "val",
+    "n",
+)
 # Parts of names that make a column of numbers look like values, though not surely enough to take them for values.
 VALUE_WORDS = (
     *LIKELY_VALUES[:-2],
@@ -39,7 +49,9 @@ VALUE_WORDS = (
 )
 LOOKED_AT = 200  # lines
 FEW = 20  # different numbers of a column that may be values
-FULL = 0.9  # of the cells are listed: a whole array takes less memory than a list, and loses nothing
+FULL = (
+    0.9  # of the cells are listed: a whole array takes less memory than a list, and loses nothing
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +81,9 @@ def guess(
         hint = "name the file of the tensor first; the others are matrices"
         if "value" in tensor and len(content.names) == 2:
             hint += f"; the values are taken from column {tensor['value']!r}, and --columns A,B,C says otherwise"
-        raise ScoupError.expected(first, "a tensor of three modes or more", f"{len(content.names)} modes", hint)
+        raise ScoupError.expected(
+            first, "a tensor of three modes or more", f"{len(content.names)} modes", hint
+        )
     hints = [] if columns or value else _values_meant(first, tensor)
     if _is_full(content):
         tensor["dense"] = True
@@ -122,7 +136,9 @@ def _named_mode(file: str, names: Sequence[str]) -> tuple[str, str | int | None]
     if mode.isdigit() and int(mode) < len(names):
         return path, names[int(mode)]
     if mode not in names:
-        raise ScoupError.expected(file, f"a mode among {', '.join(names)} behind the colon", repr(mode))
+        raise ScoupError.expected(
+            file, f"a mode among {', '.join(names)} behind the colon", repr(mode)
+        )
     return path, mode
 
 
@@ -143,14 +159,22 @@ def _refuse_rows(file: str, names: Sequence[str]) -> None:
     """A table with two columns of decimal numbers and none that is called a value is no list of cells."""
     real = [name for name in names if _is_real(file, name)]
     if len(real) > 1 and not any(name.lower() in LIKELY_VALUES for name in names):
-        got = f"numbers with decimal points in {', '.join(real[:4])}{' ...' if len(real) > 4 else ''}"
+        got = (
+            f"numbers with decimal points in {', '.join(real[:4])}{' ...' if len(real) > 4 else ''}"
+        )
         hint = "if it is a matrix, name the tensor's file first; else say --columns and --value"
-        raise ScoupError.expected(file, "a cell a line: a column of labels for each mode, and one of values", got, hint)
+        raise ScoupError.expected(
+            file, "a cell a line: a column of labels for each mode, and one of values", got, hint
+        )
 
 
 def _likely_value(file: str, names: Sequence[str]) -> str | None:
     """A column with a telling name that holds numbers, or the only one of numbers with decimal points."""
-    telling = [name for name in names if name.lower() in LIKELY_VALUES and any(map(_is_number, _column(file, name)))]
+    telling = [
+        name
+        for name in names
+        if name.lower() in LIKELY_VALUES and any(map(_is_number, _column(file, name)))
+    ]
     real = [name for name in names if _is_real(file, name)]
     return telling[0] if telling else real[0] if len(real) == 1 else None
 
@@ -175,7 +199,11 @@ def _column(file: str, name: str) -> list[str]:
         from pyarrow import parquet
 
         batch = next(parquet.ParquetFile(file).iter_batches(LOOKED_AT, columns=[name]), None)
-        return [] if batch is None else ["" if cell is None else str(cell) for cell in batch.column(0).to_pylist()]
+        return (
+            []
+            if batch is None
+            else ["" if cell is None else str(cell) for cell in batch.column(0).to_pylist()]
+        )
     head = read_head(file)
     place = head.names.index(name)
     return [row[place].strip() for _, row in islice(text_rows(file, head), LOOKED_AT)]
@@ -193,14 +221,18 @@ def _matrix(file: str, mode: str | int | None, tensor: Content, hints: list[str]
     source = _matrix_source(file)
     content = read(Source.of(file, source))
     if len(content.names) != 2:
-        hint = "if it is the tensor, name it first" + ("; else leave out other columns" if is_table(file) else "")
+        hint = "if it is the tensor, name it first" + (
+            "; else leave out other columns" if is_table(file) else ""
+        )
         got = f"{len(content.names)} ({', '.join(content.names)})"
         raise ScoupError.expected(file, "a matrix: two columns of labels, or two axes", got, hint)
     source |= {"dense": True} if _is_full(content) else {}
     found = [mode] if mode is not None else _fitting(file, content, tensor)
     if len(found) > 1:
         both = " and ".join(map(str, found))
-        hints.append(f"{file}: it fits the modes {both} and is put on the first; {file}:{found[1]} says otherwise")
+        hints.append(
+            f"{file}: it fits the modes {both} and is put on the first; {file}:{found[1]} says otherwise"
+        )
     rows, columns = (len(ids) for ids in content.ids)
     size = len(tensor.ids[tensor.names.index(str(found[0]))])
     turned = not content.keyed and rows != size and columns == size
@@ -245,18 +277,31 @@ def _same_labels(file: str, matrix: Content, tensor: Content) -> list[str]:
         return [matrix.names[0]]
     if not tensor.keyed and len(matrix.ids[0]) in map(len, tensor.ids):
         rows = len(matrix.ids[0])
-        return [name for name, ids in zip(tensor.names, tensor.ids, strict=True) if len(ids) == rows]
+        return [
+            name for name, ids in zip(tensor.names, tensor.ids, strict=True) if len(ids) == rows
+        ]
     shared = [int(np.count_nonzero(places(matrix.ids[0], ids) >= 0)) for ids in tensor.ids]
     if not any(shared):
         hint = f"write {file}:MODE with the mode that its rows are"
-        raise ScoupError.expected(file, f"labels of a mode ({', '.join(tensor.names)})", matrix.ids[0][:3], hint)
-    return [name for name, count in zip(tensor.names, shared, strict=True) if count >= 0.8 * max(shared)]
+        raise ScoupError.expected(
+            file, f"labels of a mode ({', '.join(tensor.names)})", matrix.ids[0][:3], hint
+        )
+    return [
+        name for name, count in zip(tensor.names, shared, strict=True) if count >= 0.8 * max(shared)
+    ]
 
 
 def _same_size(file: str, rows: int, columns: int, tensor: Content) -> list[str]:
     sizes = [len(ids) for ids in tensor.ids]
-    found = [name for size in (rows, columns) for name, own in zip(tensor.names, sizes, strict=True) if own == size]
+    found = [
+        name
+        for size in (rows, columns)
+        for name, own in zip(tensor.names, sizes, strict=True)
+        if own == size
+    ]
     if found:
         return list(dict.fromkeys(found))
     hint = f"write {file}:MODE with the mode that its rows are"
-    raise ScoupError.expected(file, f"as many rows as a mode has indices ({sizes})", f"{rows} x {columns}", hint)
+    raise ScoupError.expected(
+        file, f"as many rows as a mode has indices ({sizes})", f"{rows} x {columns}", hint
+    )

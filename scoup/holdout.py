@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scoup.block import Block, HeldOut, Observed
 from scoup.coupled import CoupledData
 from scoup.seeds import generator
-from scoup.specs import check_number
+from scoup.specs import VariantSpec
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -44,19 +44,29 @@ def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
     >>> hidden.data.blocks[0].observed, sorted(set(hidden.truth) - set(np.arange(1.0, 9.0)))
     (4, [])
     """
-    check_number("fraction", fraction, 0.0, 0.99)
+    VariantSpec(fraction=fraction)
     tensor = data.blocks[0]
     rng = generator(seed, "holdout", f"{fraction:.6f}")
     pick = _pick_sparse if tensor.is_sparse else _pick_dense
     mask, coords, truth = pick(tensor, fraction, rng)
     blocks = [Block("tensor", tensor.values, mask, tensor.factors), *data.blocks[1:]]
-    return HoldOut(CoupledData.from_blocks(blocks, data.matrices, data.block_weights), coords, truth)
+    return HoldOut(
+        CoupledData.from_blocks(blocks, data.matrices, data.block_weights), coords, truth
+    )
 
 
-def _pick_dense(tensor: Block, fraction: float, rng: np.random.Generator) -> tuple[Any, Array, Array]:
+def _pick_dense(
+    tensor: Block, fraction: float, rng: np.random.Generator
+) -> tuple[Any, Array, Array]:
     assert isinstance(tensor.values, np.ndarray)
-    known = np.flatnonzero(np.asarray(tensor.mask)) if tensor.mask is not None else np.arange(tensor.values.size)
-    hidden = np.sort(rng.choice(known, size=round(fraction * known.size), replace=False, shuffle=False))
+    known = (
+        np.flatnonzero(np.asarray(tensor.mask))
+        if tensor.mask is not None
+        else np.arange(tensor.values.size)
+    )
+    hidden = np.sort(
+        rng.choice(known, size=round(fraction * known.size), replace=False, shuffle=False)
+    )
     mask = np.zeros(tensor.values.size, dtype=bool)
     mask[known] = True
     mask[hidden] = False
@@ -64,7 +74,9 @@ def _pick_dense(tensor: Block, fraction: float, rng: np.random.Generator) -> tup
     return mask.reshape(tensor.shape), coords, tensor.values.reshape(-1)[hidden]
 
 
-def _pick_sparse(tensor: Block, fraction: float, rng: np.random.Generator) -> tuple[Any, Array, Array]:
+def _pick_sparse(
+    tensor: Block, fraction: float, rng: np.random.Generator
+) -> tuple[Any, Array, Array]:
     assert isinstance(tensor.values, SparseTensor)
     values = tensor.values
     if isinstance(tensor.mask, Observed):

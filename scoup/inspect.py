@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup.block import Block
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.raw.table import is_table
 from scoup.records import Labels
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -61,7 +60,9 @@ def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
 
 def _block(block: Block) -> dict[str, Any]:
     values = block.values.values if isinstance(block.values, SparseTensor) else block.values
-    filled = values.size if isinstance(block.values, SparseTensor) else int(np.count_nonzero(values))
+    filled = (
+        values.size if isinstance(block.values, SparseTensor) else int(np.count_nonzero(values))
+    )
     cells = prod(block.shape)
     return {
         "shape": list(block.shape),
@@ -107,8 +108,14 @@ def fit_bytes(data: CoupledData, rank: int) -> int:
     sparse = [block.values for block in data.blocks if isinstance(block.values, SparseTensor)]
     sorting = sum(cells.nnz * max(28, 4 * (cells.ndim - 1)) for cells in sparse)
     dense = data.nbytes - sum(cells.nbytes for cells in sparse)
-    masks = sum(9 * prod(block.shape) for block in data.blocks if block.mask is not None and not block.is_sparse)
-    return int(data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM)
+    masks = sum(
+        9 * prod(block.shape)
+        for block in data.blocks
+        if block.mask is not None and not block.is_sparse
+    )
+    return int(
+        data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM
+    )
 
 
 def advise_sampling(data: CoupledData, rank: int) -> list[float]:
@@ -130,7 +137,7 @@ def _sparse_sampling(data: CoupledData, rank: int, most: Sequence[float]) -> lis
     assert isinstance(tensor, SparseTensor)
     for factor in FACTORS:
         tried = [_nice(min(float(factor), limit)) for limit in most]
-        (sample,) = draw(data, SampleSpec(rank, tried, repetitions=1), 0, density)
+        (sample,) = draw(data, SampleSpec(rank=rank, sampling=tried, repetitions=1), 0, density)
         if _held(tensor, sample.indices) < min(KEPT, tensor.nnz // 4):
             break
         chosen = tried
@@ -176,7 +183,9 @@ def _about_solver(data: CoupledData) -> list[str]:
     if data.is_masked:
         return ["solver als: missing cells are left out exactly, a small system for each row"]
     if data.blocks[0].is_sparse:
-        return ["solver als, init random: sparse data is never made dense; 'reference' and 'speedup' would make it so"]
+        return [
+            "solver als, init random: sparse data is never made dense; 'reference' and 'speedup' would make it so"
+        ]
     return ["solver als, init parafac: a long dense mode is compressed by itself where that pays"]
 
 
@@ -185,7 +194,9 @@ def _about_weights(data: CoupledData) -> list[str]:
     if len(norms) < 2:
         return []
     most, least = max(norms), min(norms)
-    return [f"weights balanced: the squares of one block are {most / (least or 1):.3g} times those of another"]
+    return [
+        f"weights balanced: the squares of one block are {most / (least or 1):.3g} times those of another"
+    ]
 
 
 def _about_values(data: CoupledData) -> list[str]:
@@ -197,7 +208,9 @@ def _about_values(data: CoupledData) -> list[str]:
     share = float(np.partition(squares, -few)[-few:].sum() / squares.sum())
     if share < 0.2:
         return []
-    return [f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be about those cells"]
+    return [
+        f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be about those cells"
+    ]
 
 
 def text(found: Mapping[str, Any]) -> str:
@@ -211,14 +224,21 @@ def text(found: Mapping[str, Any]) -> str:
         lines.append(f"  {mode['name']:<12} {mode['size']:>9,}{empty}   heaviest: {heavy}")
     for file, matrix in zip(files[1:], found["matrices"], strict=True):
         others = (
-            f"; {matrix['left_out']:,} rows, which are no {matrix['mode']}, are left out" if matrix["left_out"] else ""
+            f"; {matrix['left_out']:,} rows, which are no {matrix['mode']}, are left out"
+            if matrix["left_out"]
+            else ""
         )
         lines += [_line(file, matrix), f"  on mode {matrix['mode']}{others}"]
     memory = found["memory"]
-    lines.append(f"memory  data {memory['data'] / 1e6:.3g} MB, a fit of all of it about {memory['fit'] / 1e6:.3g} MB")
+    lines.append(
+        f"memory  data {memory['data'] / 1e6:.3g} MB, a fit of all of it about {memory['fit'] / 1e6:.3g} MB"
+    )
     lines += ["advice", *(f"  {sentence}" for sentence in found["advice"]["because"])]
     lines += [f"  hint: {sentence}" for sentence in found["hints"]]
-    lines += [f"  experiment {name} would be skipped: {why}" for name, why in found.get("skipped", {}).items()]
+    lines += [
+        f"  experiment {name} would be skipped: {why}"
+        for name, why in found.get("skipped", {}).items()
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -235,12 +255,20 @@ def _values(source: Mapping[str, Any]) -> list[str]:
     """Say which column of a table holds the values."""
     if not is_table(source["file"]):
         return []
-    return [f"  values: column {source['value']}" if "value" in source else "  values: none, lines are counted"]
+    return [
+        f"  values: column {source['value']}"
+        if "value" in source
+        else "  values: none, lines are counted"
+    ]
 
 
 def _line(file: str, block: Mapping[str, Any]) -> str:
     shape = " x ".join(f"{size:,}" for size in block["shape"])
-    kind = f"{block['nonzeros']:,} non-zeros, density {block['density']:.2g}" if block["sparse"] else "dense"
+    kind = (
+        f"{block['nonzeros']:,} non-zeros, density {block['density']:.2g}"
+        if block["sparse"]
+        else "dense"
+    )
     missing = f", {100 * block['missing']:.3g} % missing" if block["missing"] else ""
     low, high = block["values"]["least"], block["values"]["most"]
     whole = "whole numbers" if block["values"]["whole"] else "numbers"

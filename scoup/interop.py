@@ -24,7 +24,9 @@ WARNING = "subjects' own grid; no registration to any atlas"
 COMPONENT, WEIGHTS = "component", "weights"
 
 
-def to_tensorly(factors: Factors, mode: int | None = None, position: int = 0) -> tuple[Array, list[Array]]:
+def to_tensorly(
+    factors: Factors, mode: int | None = None, position: int = 0
+) -> tuple[Array, list[Array]]:
     """Return the tensor as TensorLy's ``(weights, factors)``, or the matrix on ``mode`` where one is named.
 
     >>> factors = Factors(np.array([2.0]), tuple(np.ones((n, 1)) for n in (2, 3, 4)), {0: np.ones((5, 1))})
@@ -65,7 +67,9 @@ def _cp(name: str, given: Any) -> tuple[Array, list[Array]]:
         arrays = [np.asarray(factor, dtype=np.float64) for factor in factors]
     except (TypeError, ValueError):
         raise ScoupError.expected(name, "a pair (weights, factors)", type(given).__name__) from None
-    return (np.ones(arrays[0].shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)), arrays
+    return (
+        np.ones(arrays[0].shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    ), arrays
 
 
 def _ratio(mode: int, shared: Array, factor: Array) -> Array:
@@ -73,9 +77,13 @@ def _ratio(mode: int, shared: Array, factor: Array) -> Array:
     squares = np.einsum("if,if->f", factor, factor)
     safe = np.where(squares > 0, squares, 1.0)
     ratio = np.einsum("if,if->f", shared, factor) / safe if shared.shape == factor.shape else None
-    if ratio is None or not np.allclose(shared, factor * ratio, rtol=1e-6, atol=1e-9 * np.abs(shared).max(initial=0)):
+    if ratio is None or not np.allclose(
+        shared, factor * ratio, rtol=1e-6, atol=1e-9 * np.abs(shared).max(initial=0)
+    ):
         raise ScoupError.expected(
-            f"matrices[{mode}]", f"the tensor's factor of mode {mode} up to the scale of columns", "another one"
+            f"matrices[{mode}]",
+            f"the tensor's factor of mode {mode} up to the scale of columns",
+            "another one",
         )
     return ratio
 
@@ -91,8 +99,12 @@ def to_frames(factors: Factors, labels: Sequence[Labels] = ()) -> dict[str, pd.D
     """
     columns = pd.RangeIndex(1, factors.rank + 1, name=COMPONENT)
     frames = {WEIGHTS: pd.DataFrame([factors.weights], index=[WEIGHTS], columns=columns)}
-    for label, values, part in zip(_named(factors, labels), _open(factors), _parts(factors), strict=True):
-        frames[label.name] = pd.DataFrame(values, index=pd.Index(label.ids, name=label.name), columns=columns)
+    for label, values, part in zip(
+        _named(factors, labels), _open(factors), _parts(factors), strict=True
+    ):
+        frames[label.name] = pd.DataFrame(
+            values, index=pd.Index(label.ids, name=label.name), columns=columns
+        )
         frames[label.name].attrs.update(part)
     return frames
 
@@ -100,9 +112,13 @@ def to_frames(factors: Factors, labels: Sequence[Labels] = ()) -> dict[str, pd.D
 def from_frames(frames: Mapping[str, pd.DataFrame]) -> tuple[Factors, list[Labels]]:
     """Put together what :func:`to_frames` took apart: factors, and the labels of their rows."""
     if WEIGHTS not in frames:
-        raise ScoupError.expected("frames", "tables of to_frames, with one called 'weights'", list(frames))
+        raise ScoupError.expected(
+            "frames", "tables of to_frames, with one called 'weights'", list(frames)
+        )
     rest = [(name, frame) for name, frame in frames.items() if name != WEIGHTS]
-    parts = [(frame.attrs, frame.to_numpy(), Labels(name, _plain(frame.index))) for name, frame in rest]
+    parts = [
+        (frame.attrs, frame.to_numpy(), Labels(name, _plain(frame.index))) for name, frame in rest
+    ]
     return _assemble(frames[WEIGHTS].to_numpy()[0], parts)
 
 
@@ -117,9 +133,13 @@ def to_xarray(factors: Factors, labels: Sequence[Labels] = ()) -> Any:
     xarray = _module("xarray")
     coords: dict[str, Any] = {COMPONENT: np.arange(1, factors.rank + 1)}
     variables: dict[str, Any] = {WEIGHTS: (COMPONENT, np.asarray(factors.weights))}
-    for label, values, part in zip(_named(factors, labels), _open(factors), _parts(factors), strict=True):
+    for label, values, part in zip(
+        _named(factors, labels), _open(factors), _parts(factors), strict=True
+    ):
         coords[label.name] = label.ids
-        coords |= {f"{label.name}_{key}": (label.name, column) for key, column in label.columns.items()}
+        coords |= {
+            f"{label.name}_{key}": (label.name, column) for key, column in label.columns.items()
+        }
         variables[f"factor_{label.name}"] = ((label.name, COMPONENT), values, part)
     return xarray.Dataset(variables, coords)
 
@@ -135,39 +155,60 @@ def from_xarray(dataset: Any) -> tuple[Factors, list[Labels]]:
                 for key, column in variable.coords.items()
                 if key not in (owner, COMPONENT) and column.dims == (owner,)
             }
-            parts.append((variable.attrs, variable.to_numpy(), Labels(owner, np.asarray(variable[owner]), columns)))
+            parts.append(
+                (
+                    variable.attrs,
+                    variable.to_numpy(),
+                    Labels(owner, np.asarray(variable[owner]), columns),
+                )
+            )
     return _assemble(dataset[WEIGHTS].to_numpy(), parts)
 
 
 def _named(factors: Factors, labels: Sequence[Labels]) -> list[Labels]:
     """Labels of all factors under names that differ; without any, indices stand for themselves."""
-    found = list(labels) or [Labels(n, np.arange(len(f))) for n, f in zip(factors.names, factors.flat, strict=True)]
+    found = list(labels) or [
+        Labels(n, np.arange(len(f))) for n, f in zip(factors.names, factors.flat, strict=True)
+    ]
     sizes, wanted = [len(label) for label in found], [len(factor) for factor in factors.flat]
     if sizes != wanted:
         raise ScoupError.expected("labels", f"one entry a factor, of sizes {wanted}", sizes)
     names = [label.name for label in found]
     again = [f"{name}_{n}" if names[:n].count(name) else name for n, name in enumerate(names)]
-    return [Labels(name, label.ids, label.columns) for name, label in zip(again, found, strict=True)]
+    return [
+        Labels(name, label.ids, label.columns) for name, label in zip(again, found, strict=True)
+    ]
 
 
 def _open(factors: Factors) -> list[Array]:
     """Factor matrices with NaN in the rows that were never sampled."""
-    return [np.where(seen[:, None], f, np.nan) for f, seen in zip(factors.flat, factors.coverage, strict=True)]
+    return [
+        np.where(seen[:, None], f, np.nan)
+        for f, seen in zip(factors.flat, factors.coverage, strict=True)
+    ]
 
 
 def _parts(factors: Factors) -> list[dict[str, Any]]:
     owners = [mode for mode in sorted(factors.sides) for _ in flatten({mode: factors.sides[mode]})]
-    return [{"side": 0, "mode": n} for n in range(len(factors.modes))] + [{"side": 1, "mode": m} for m in owners]
+    return [{"side": 0, "mode": n} for n in range(len(factors.modes))] + [
+        {"side": 1, "mode": m} for m in owners
+    ]
 
 
-def _assemble(weights: Array, parts: Sequence[tuple[Mapping[str, Any], Array, Labels]]) -> tuple[Factors, list[Labels]]:
+def _assemble(
+    weights: Array, parts: Sequence[tuple[Mapping[str, Any], Array, Labels]]
+) -> tuple[Factors, list[Labels]]:
     for attrs, _, label in parts:
         if not {"mode", "side"} <= set(attrs):
-            raise ScoupError.expected(label.name, "attrs that say 'mode' and 'side', as scoup writes them", dict(attrs))
+            raise ScoupError.expected(
+                label.name, "attrs that say 'mode' and 'side', as scoup writes them", dict(attrs)
+            )
     ordered = sorted(parts, key=lambda part: (part[0]["side"], part[0]["mode"]))
     flat = [np.nan_to_num(values) for _, values, _ in ordered]
     coverage = tuple(np.atleast_1d(np.isfinite(values).any(axis=1)) for _, values, _ in ordered)
-    modes = [factor for factor, (attrs, _, _) in zip(flat, ordered, strict=True) if not attrs["side"]]
+    modes = [
+        factor for factor, (attrs, _, _) in zip(flat, ordered, strict=True) if not attrs["side"]
+    ]
     sides: dict[int, Any] = {}
     for factor, (attrs, _, _) in zip(flat, ordered, strict=True):
         if attrs["side"]:
@@ -197,7 +238,9 @@ def volumes(factor: Array, voxels: Labels, grid: Sequence[int]) -> Array:
 def _places(voxels: Labels) -> tuple[Array, ...]:
     missing = [axis for axis in "xyz" if axis not in voxels.columns]
     if missing:
-        raise ScoupError.expected(f"labels of {voxels.name}", "columns x, y and z", f"none called {missing[0]}")
+        raise ScoupError.expected(
+            f"labels of {voxels.name}", "columns x, y and z", f"none called {missing[0]}"
+        )
     return tuple(np.asarray(voxels.columns[axis]) for axis in "xyz")
 
 
@@ -232,4 +275,6 @@ def _module(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise ScoupError(f"{name} is not installed; install it (pip install {name}) to convert factors.") from None
+        raise ScoupError(
+            f"{name} is not installed; install it (pip install {name}) to convert factors."
+        ) from None

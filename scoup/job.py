@@ -15,8 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from scoup.archive import write_text
 from scoup.errors import DamagedFileError, ScoupError
+from scoup.store import write_text
 from scoup.threads import threads
 
 log = logging.getLogger(__name__)
@@ -99,9 +99,20 @@ def _version() -> str:
 
 def _revision() -> str:
     """The commit that the code is at, with ``-dirty`` where files differ from it."""
-    describe = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude", "*"]
+    describe = [
+        "git",
+        "-C",
+        str(Path(__file__).parent),
+        "describe",
+        "--always",
+        "--dirty",
+        "--exclude",
+        "*",
+    ]
     try:
-        return subprocess.run(describe, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        return subprocess.run(
+            describe, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
 
@@ -127,7 +138,9 @@ def _sentence(error: BaseException) -> str:
 
 def _remove_damaged(snakemake: Any, error: BaseException) -> str:
     """Remove a damaged file that another job made (no other file is touched) and say so."""
-    if not isinstance(error, DamagedFileError) or error.path not in map(str, getattr(snakemake, "input", ())):
+    if not isinstance(error, DamagedFileError) or error.path not in map(
+        str, getattr(snakemake, "input", ())
+    ):
         return ""
     Path(error.path).unlink(missing_ok=True)
     log.info("removed %s", error.path)

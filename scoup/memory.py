@@ -13,7 +13,10 @@ import numpy as np
 
 from scoup.errors import ScoupError
 
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
 def available_bytes() -> int:
@@ -44,7 +47,9 @@ def release() -> None:
             trim(0)
 
 
-def require_dense(name: str, shape: Sequence[int], dtype: np.dtype | type = np.float64, copies: float = 1.0) -> int:
+def require_dense(
+    name: str, shape: Sequence[int], dtype: np.dtype | type = np.float64, copies: float = 1.0
+) -> int:
     """Return the bytes of ``copies`` dense arrays of ``shape``, or refuse before anything is allocated.
 
     >>> require_dense("X", (10, 10), np.float64)

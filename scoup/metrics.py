@@ -30,7 +30,9 @@ def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
     flat = unwrap(factors)
     sizes = tuple(len(factor) for factor in flat)
     if sizes != data.sizes:
-        raise ScoupError.expected("factors", f"one a mode and a side, with rows {data.sizes}", f"rows {sizes}")
+        raise ScoupError.expected(
+            "factors", f"one a mode and a side, with rows {data.sizes}", f"rows {sizes}"
+        )
     values = block_losses(terms_of(data), flat)
     return {block.name: value for block, value in zip(data.blocks, values, strict=True)}
 
@@ -52,7 +54,9 @@ def weigh(data: CoupledData, parts: dict[str, float]) -> float:
     >>> weigh(data, {"tensor": 8.0, "matrix0": 2.0})
     28.0
     """
-    return float(sum(w * parts[block.name] for w, block in zip(data.block_weights, data.blocks, strict=True)))
+    return float(
+        sum(w * parts[block.name] for w, block in zip(data.block_weights, data.blocks, strict=True))
+    )
 
 
 def zero_cost(data: CoupledData) -> float:
@@ -84,7 +88,9 @@ def explained_share(mine: float, reference: float, zero: float) -> float:
     0.75
     """
     if zero <= reference:
-        raise ScoupError.expected("reference", f"a cost below that of the zero model, {zero:g}", f"{reference:g}")
+        raise ScoupError.expected(
+            "reference", f"a cost below that of the zero model, {zero:g}", f"{reference:g}"
+        )
     return float((zero - mine) / (zero - reference))
 
 
@@ -143,7 +149,9 @@ def held_out_error(truth: Array, coords: Array, factors: Factors) -> float:
     >>> held_out_error(np.array([2.0]), np.zeros((3, 1), dtype=int), ones)
     0.25
     """
-    error = np.asarray(truth, dtype=np.float64) - kernels.model_at(coords, factors.weights, factors.modes)
+    error = np.asarray(truth, dtype=np.float64) - kernels.model_at(
+        coords, factors.weights, factors.modes
+    )
     return float(error @ error / max(float(np.dot(truth, truth)), np.finfo(float).tiny))
 
 
@@ -177,7 +185,9 @@ def core_consistency(data: CoupledData, factors: Factors) -> float:
     100.0
     """
     if data.blocks[0].mask is not None:
-        raise ScoupError.expected("data", "a tensor with no missing cells for core consistency", "a masked one")
+        raise ScoupError.expected(
+            "data", "a tensor with no missing cells for core consistency", "a masked one"
+        )
     modes = unwrap(factors)[: data.ndim]
     inverses = [np.linalg.pinv(mode.astype(np.float64)).T for mode in modes]
     core = core_of(data.blocks[0], inverses)
@@ -201,7 +211,10 @@ def core_of(block: Block, inverses: Sequence[Array], step: int = 1 << 16) -> Arr
         return core
     flat = np.zeros((rank, rank ** (len(inverses) - 1)))
     for start in range(0, block.values.nnz, step):
-        coords, values = block.values.coords[:, start : start + step], block.values.values[start : start + step]
+        coords, values = (
+            block.values.coords[:, start : start + step],
+            block.values.values[start : start + step],
+        )
         rows = [matrix[index] for matrix, index in zip(inverses, coords, strict=True)]
         flat += (rows[0] * values[:, None]).T @ _row_products(rows[1:])
     return flat.reshape((rank,) * len(inverses))

@@ -10,10 +10,21 @@ from typing import Any
 
 from scoup.experiments.suited import Traits, why_not
 
-REFERENCE_CELLS = 5_000_000  # up to here the printed algorithm, which makes everything dense, takes seconds
+REFERENCE_CELLS = (
+    5_000_000  # up to here the printed algorithm, which makes everything dense, takes seconds
+)
 MOST_WORK = 1e10  # pairs times squared images of leave_two_out: some ten minutes on a core
 LEAST_THINGS = 8  # of which two are left out, and half of the others in the nested choice
-EXPERIMENTS = ("accuracy", "sparsity", "missing", "rank", "speedup", "leave_two_out", "clusters", "anomaly")
+EXPERIMENTS = (
+    "accuracy",
+    "sparsity",
+    "missing",
+    "rank",
+    "speedup",
+    "leave_two_out",
+    "clusters",
+    "anomaly",
+)
 
 
 def configuration(name: str, found: Mapping[str, Any], traits: Traits, call: str) -> str:
@@ -33,7 +44,11 @@ def _head(name: str, found: Mapping[str, Any], call: str) -> str:
     shape = " x ".join(str(size) for size in found["tensor"]["shape"])
     count = len(found["matrices"])
     sides = f", and {count} {'matrix' if count == 1 else 'matrices'} on it" if count else ""
-    cells = f"with {found['tensor']['nonzeros']} non-zeros" if found["tensor"]["sparse"] else "that is dense"
+    cells = (
+        f"with {found['tensor']['nonzeros']} non-zeros"
+        if found["tensor"]["sparse"]
+        else "that is dense"
+    )
     hints = "".join(f"# Hint: {hint}.\n" for hint in found["hints"])
     return (
         f"# {name}: a tensor of {shape} {cells}{sides}.\n{hints}#     {call}\n"
@@ -76,8 +91,16 @@ def _flow(value: Any) -> str:
     if isinstance(value, float):
         # YAML takes 1e-05 for a word, and 1.0e-05 for a number.
         return str(int(value)) if value == int(value) else re.sub(r"^(\d+)e", r"\1.0e", repr(value))
-    plain = isinstance(value, str) and value.replace("_", "a").replace(".", "a").replace("/", "a").replace("-", "a")
-    simple = plain and plain.isascii() and plain.isalnum() and value[0].isalpha() and value.lower() not in _WORDS
+    plain = isinstance(value, str) and value.replace("_", "a").replace(".", "a").replace(
+        "/", "a"
+    ).replace("-", "a")
+    simple = (
+        plain
+        and plain.isascii()
+        and plain.isalnum()
+        and value[0].isalpha()
+        and value.lower() not in _WORDS
+    )
     return value if simple else json.dumps(value, ensure_ascii=False)
 
 
@@ -93,19 +116,31 @@ def _plans(found: Mapping[str, Any], traits: Traits) -> str:
     plans = {
         "full": (quick, "all of the data, the baseline"),
         "weighted": (quick | {"max_iter": 30}, "the same with cells hidden"),
-        "scoup": (quick | {"sampling": sampling, "repetitions": 4}, "samples of it, fitted side by side and merged"),
+        "scoup": (
+            quick | {"sampling": sampling, "repetitions": 4},
+            "samples of it, fitted side by side and merged",
+        ),
         "sparse2": (quick | {"sampling": _all(shape, 2)}, "smaller and smaller samples"),
         "sparse5": (quick | {"sampling": _all(shape, 5)}, ""),
     }
     if not found["tensor"]["sparse"]:
         # Sampling factors are by mode, and leave_two_out may have to put modes in another order.
-        pairs = {"sampling": sampling if traits.names[2:] == ("subject",) else 1, "rank": min(2, tip["rank"])}
+        pairs = {
+            "sampling": sampling if traits.names[2:] == ("subject",) else 1,
+            "rank": min(2, tip["rank"]),
+        }
         plans |= {
             "pairs": (pairs, "leave_two_out"),
             "groups": ({"sampling": sampling, "side_sampling": None}, "clusters"),
         }
-    lines = ["# How components are found. rank: how many; sampling: keep one index in so many, of each mode.", "plans:"]
-    lines += [f"  {name}: {_flow(plan)}" + (f"  # {why}" if why else "") for name, (plan, why) in plans.items()]
+    lines = [
+        "# How components are found. rank: how many; sampling: keep one index in so many, of each mode.",
+        "plans:",
+    ]
+    lines += [
+        f"  {name}: {_flow(plan)}" + (f"  # {why}" if why else "")
+        for name, (plan, why) in plans.items()
+    ]
     if len(shape) == 3 and found["tensor"]["sparse"]:
         lines += _bursts(len(found["matrices"]), min(20, sorted(shape)[-2]))
     return "\n".join([*lines, ""])
@@ -132,18 +167,33 @@ def _all(shape: Sequence[int], factor: int) -> list[int]:
 
 def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterator[str]:
     tensor, tip = found["tensor"], found["advice"]
-    here, things = {"datasets": [name]}, tensor["shape"][traits.matrices[0] if traits.matrices else 0]
+    here, things = (
+        {"datasets": [name]},
+        tensor["shape"][traits.matrices[0] if traits.matrices else 0],
+    )
     ranks = list(range(1, min(6, sorted(tensor["shape"])[-2]) + 1))
     settings: dict[str, dict[str, Any]] = {
         "accuracy": here | {"plans": ["scoup"], "seeds": 2},
         "sparsity": here | {"plans": ["sparse2", "sparse5"], "seeds": 1},
-        "missing": here | {"plans": ["weighted"], "variants": ["whole", "missing20", "missing50"], "seeds": 1},
+        "missing": here
+        | {"plans": ["weighted"], "variants": ["whole", "missing20", "missing50"], "seeds": 1},
         "rank": here | {"ranks": ranks, "folds": 3, "starts": 2, "halves": 2},
-        "speedup": here | {"sampling": [tip["sampling"]], "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1},
+        "speedup": here
+        | {
+            "sampling": [tip["sampling"]],
+            "workers": [1, 2],
+            "sweeps": 10,
+            "repeats": 1,
+            "seeds": 1,
+        },
         "leave_two_out": here | {"pairs": [], "shuffles": 2} | _candidates(things),
         "clusters": here | {"deals": 1000, "seeds": 1},
         "anomaly": here
-        | {"plans": ["bursts", "bursts10"], "values": {"bursts": "rare", "bursts10": "rare"}, "seeds": 1},
+        | {
+            "plans": ["bursts", "bursts10"],
+            "values": {"bursts": "rare", "bursts10": "rare"},
+            "seeds": 1,
+        },
     }
     says = {
         "accuracy": "what each further sample adds", "sparsity": "how many fewer numbers a sampled model needs",
@@ -161,13 +211,18 @@ def _experiments(name: str, found: Mapping[str, Any], traits: Traits) -> Iterato
 
 def left_out(found: Mapping[str, Any], traits: Traits) -> dict[str, str]:
     """Say why experiments are left out: they make no sense for the data, or take too long on it."""
-    reasons = {name: why_not(name, traits) or _why_not_here(name, found, traits) for name in EXPERIMENTS}
+    reasons = {
+        name: why_not(name, traits) or _why_not_here(name, found, traits) for name in EXPERIMENTS
+    }
     return {name: why for name, why in reasons.items() if why}
 
 
 def _why_not_here(experiment: str, found: Mapping[str, Any], traits: Traits) -> str:
     """Reasons that only show once the data has been read; cells may be missing as NaN, which no head tells."""
-    tensor, missing = found["tensor"], any(one["missing"] for one in (found["tensor"], *found["matrices"]))
+    tensor, missing = (
+        found["tensor"],
+        any(one["missing"] for one in (found["tensor"], *found["matrices"])),
+    )
     if missing and (why := why_not(experiment, replace(traits, missing=True))):
         return why
     if experiment == "speedup" and tensor["cells"] > REFERENCE_CELLS:
@@ -191,4 +246,7 @@ def _candidates(things: int) -> dict[str, Any]:
     """Groups of the nested choice, which leaves out three of them, and ranks that the others can bear."""
     groups = 6 if things >= 18 else 4
     left = things - 3 * -(-things // groups)
-    return {"groups": groups, "ranks": [rank for rank in (2, 3, 5, 10) if rank <= max(2, left // 2)]}
+    return {
+        "groups": groups,
+        "ranks": [rank for rank in (2, 3, 5, 10) if rank <= max(2, left // 2)],
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
 from scoup.records import Factors
-from scoup.specs import check_choice, check_number
+from scoup.specs import Positive, check
 
 Array = NDArray[Any]
 
@@ -28,18 +28,25 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
     >>> dictionary(Factors(np.array([5.0]), (ones, ones, ones), {0: 3 * ones}), mode=0, block="tensor").ravel().tolist()
     [5.0, 5.0, 5.0, 5.0]
     """
-    check_choice("block", block, ("matrix", "tensor"))
+    check("block", block, Literal["matrix", "tensor"])
     if not 0 <= mode < len(factors.modes):
         raise ScoupError.expected("mode", f"a tensor mode from 0 to {len(factors.modes) - 1}", mode)
     if block == "tensor":
-        return khatri_rao([other for n, other in enumerate(factors.modes) if n != mode]) * factors.weights
+        return (
+            khatri_rao([other for n, other in enumerate(factors.modes) if n != mode])
+            * factors.weights
+        )
     if mode not in factors.sides:
-        raise ScoupError.expected("mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode)
+        raise ScoupError.expected(
+            "mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode
+        )
     group = factors.sides[mode]
     return group[position] if isinstance(group, (list, tuple)) else group
 
 
-def project(dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "least_squares") -> Array:
+def project(
+    dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "least_squares"
+) -> Array:
     """Project ``rows`` (n, columns) onto the latent space: (n, F).
 
     ``least_squares``: ``a = argmin |q - S a|^2 + ridge * tr(S'S)/F * |a|^2`` over the columns that are not NaN;
@@ -48,12 +55,14 @@ def project(dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "lea
     >>> project(np.diag([1.0, 2.0]), np.array([[1.0, 2.0]])).tolist()
     [[1.0, 1.0]]
     """
-    check_number("ridge", ridge, 0.0)
-    check_choice("rule", rule, RULES)
+    check("ridge", ridge, Positive)
+    check("rule", rule, Literal[RULES])
     rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     rows = rows.reshape(len(rows), -1)
     if rows.shape[1] != len(dictionary):
-        raise ScoupError.expected("rows", f"{len(dictionary)} columns, as in the fitted block", rows.shape[1])
+        raise ScoupError.expected(
+            "rows", f"{len(dictionary)} columns, as in the fitted block", rows.shape[1]
+        )
     known = ~np.isnan(rows)
     filled = np.where(known, rows, 0.0)
     if rule == "paper":
@@ -61,13 +70,22 @@ def project(dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "lea
     rank = dictionary.shape[1]
     shrink = ridge * np.sum(dictionary**2) / rank * np.eye(rank)
     if known.all():
-        return np.linalg.lstsq(dictionary.T @ dictionary + shrink, dictionary.T @ filled.T, rcond=1e-14)[0].T
+        return np.linalg.lstsq(
+            dictionary.T @ dictionary + shrink, dictionary.T @ filled.T, rcond=1e-14
+        )[0].T
     pulls = filled @ dictionary
     grams = [dictionary[seen].T @ dictionary[seen] + shrink for seen in known]
-    return np.stack([np.linalg.lstsq(gram, pull, rcond=1e-14)[0] for gram, pull in zip(grams, pulls, strict=True)])
+    return np.stack(
+        [
+            np.linalg.lstsq(gram, pull, rcond=1e-14)[0]
+            for gram, pull in zip(grams, pulls, strict=True)
+        ]
+    )
 
 
-def expand(factors: Factors, latent: Array, mode: int, at: Mapping[int, int] | None = None) -> Array:
+def expand(
+    factors: Factors, latent: Array, mode: int, at: Mapping[int, int] | None = None
+) -> Array:
     """Expand latent rows (n, F) of ``mode`` to slices of the tensor, other modes fixed where ``at`` says so.
 
     With ``at={2: k}`` on a 3-way tensor and mode 0 this is ``v = B diag(weights * c_k) a``: (n, J).
@@ -79,8 +97,14 @@ def expand(factors: Factors, latent: Array, mode: int, at: Mapping[int, int] | N
     """
     fixed = dict(at or {})
     for other, index in fixed.items():
-        if other == mode or not 0 <= other < len(factors.modes) or not 0 <= index < len(factors.modes[other]):
-            raise ScoupError.expected("at", "an index of a mode other than the projected one", {other: index})
+        if (
+            other == mode
+            or not 0 <= other < len(factors.modes)
+            or not 0 <= index < len(factors.modes[other])
+        ):
+            raise ScoupError.expected(
+                "at", "an index of a mode other than the projected one", {other: index}
+            )
     scale = factors.weights * np.prod([factors.modes[n][k] for n, k in fixed.items()], axis=0)
     rest = [m for n, m in enumerate(factors.modes) if n != mode and n not in fixed]
     if not rest:

@@ -65,12 +65,16 @@ class Factors:
         object.__setattr__(self, "modes", tuple(self.modes))
         rank = np.shape(self.weights)
         if len(rank) != 1:
-            raise ScoupError.expected("weights", "a vector, one number a component", f"shape {rank}")
+            raise ScoupError.expected(
+                "weights", "a vector, one number a component", f"shape {rank}"
+            )
         for name, factor in zip(self.names, self.flat, strict=True):
             if factor.ndim != 2 or factor.shape[1] != rank[0]:
                 raise ScoupError.expected(name, f"{rank[0]} columns", f"shape {factor.shape}")
         if not self.coverage:
-            object.__setattr__(self, "coverage", tuple(np.ones(len(f), dtype=bool) for f in self.flat))
+            object.__setattr__(
+                self, "coverage", tuple(np.ones(len(f), dtype=bool) for f in self.flat)
+            )
 
     @property
     def rank(self) -> int:
@@ -85,7 +89,10 @@ class Factors:
     @property
     def names(self) -> list[str]:
         """Names of the matrices in :attr:`flat`."""
-        return [*(f"mode{n}" for n in range(len(self.modes))), *(f"side{n}" for n in range(len(flatten(self.sides))))]
+        return [
+            *(f"mode{n}" for n in range(len(self.modes))),
+            *(f"side{n}" for n in range(len(flatten(self.sides)))),
+        ]
 
     def replace_flat(self, flat: Sequence[Array], weights: Array | None = None) -> Factors:
         """Return factors of the same layout and coverage with other matrices."""
@@ -115,9 +122,15 @@ class Labels:
 
     def __post_init__(self) -> None:
         for key, column in {"ids": self.ids, **self.columns}.items():
-            if np.ndim(column) != 1 or np.size(column) != np.size(self.ids) or np.asarray(column).dtype.hasobject:
+            if (
+                np.ndim(column) != 1
+                or np.size(column) != np.size(self.ids)
+                or np.asarray(column).dtype.hasobject
+            ):
                 got = f"shape {np.shape(column)} of {np.asarray(column).dtype}"
-                raise ScoupError.expected(f"{self.name}.{key}", f"{np.size(self.ids)} plain values", got)
+                raise ScoupError.expected(
+                    f"{self.name}.{key}", f"{np.size(self.ids)} plain values", got
+                )
 
     def __len__(self) -> int:
         return int(np.size(self.ids))
@@ -155,9 +168,13 @@ class Provenance:
 
     def __post_init__(self) -> None:
         if self.source not in ("download", "cache", "local", "simulate"):
-            raise ScoupError.expected("source", "download, cache, local or simulate", repr(self.source))
+            raise ScoupError.expected(
+                "source", "download, cache, local or simulate", repr(self.source)
+            )
         object.__setattr__(
-            self, "files", tuple(f if isinstance(f, SourceFile) else SourceFile(**f) for f in self.files)
+            self,
+            "files",
+            tuple(f if isinstance(f, SourceFile) else SourceFile(**f) for f in self.files),
         )
 
     @property
@@ -189,7 +206,9 @@ class Sample:
     def __post_init__(self) -> None:
         for index, common in zip(self.indices, self.common, strict=True):
             if np.any(np.diff(index) <= 0) or not np.isin(common, index).all():
-                raise ScoupError.expected("sample", "sorted unique indices with the common ones among them", index)
+                raise ScoupError.expected(
+                    "sample", "sorted unique indices with the common ones among them", index
+                )
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -199,7 +218,10 @@ class Sample:
     @property
     def common_rows(self) -> list[Array]:
         """Positions of the common indices within ``indices``."""
-        return [np.searchsorted(index, common) for index, common in zip(self.indices, self.common, strict=True)]
+        return [
+            np.searchsorted(index, common)
+            for index, common in zip(self.indices, self.common, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)

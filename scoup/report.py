@@ -14,8 +14,8 @@ from html import escape
 from statistics import quantiles
 from typing import Any
 
+from scoup.measures import Metric
 from scoup.records import Provenance
-from scoup.results import Metric
 
 VERDICTS = {True: "yes", False: "no", None: "no number given"}
 _SOURCES = {
@@ -90,7 +90,9 @@ def banner(marks: Iterable[str]) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
     """Return a table that sorts by a click on its head; numbers are shown short and sorted by their full value."""
-    heads = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in columns)
+    heads = "".join(
+        f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in columns
+    )
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     words = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
@@ -104,7 +106,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f'<td class="number" data-value="{value!r}">{value:.4g}</td>'
     text = escape(str(value))
-    return f'<td class="{text}">{text}</td>' if value in VERDICTS.values() and " " not in text else f"<td>{text}</td>"
+    return (
+        f'<td class="{text}">{text}</td>'
+        if value in VERDICTS.values() and " " not in text
+        else f"<td>{text}</td>"
+    )
 
 
 def scorecard(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -115,17 +121,32 @@ def scorecard(claims: Sequence[Mapping[str, Any]]) -> str:
 def numbers(experiment: str, metrics: Iterable[Metric]) -> str:
     """Return the page with every number of one experiment."""
     mine = [metric for metric in metrics if metric.experiment == experiment]
-    return page(experiment.replace("_", " "), metrics_table(mine), [metric.provenance for metric in mine])
+    return page(
+        experiment.replace("_", " "), metrics_table(mine), [metric.provenance for metric in mine]
+    )
 
 
 def provenance(origins: Mapping[str, Provenance]) -> str:
     """Return the page of all raw files."""
-    return page("Provenance", provenance_table(origins), [origin.mark for origin in origins.values()])
+    return page(
+        "Provenance", provenance_table(origins), [origin.mark for origin in origins.values()]
+    )
 
 
 def scorecard_table(claims: Sequence[Mapping[str, Any]]) -> str:
     """Return each claim of the paper beside what was measured."""
-    columns = ["experiment", "claim", "paper", "here (median)", "low", "high", "unit", "runs", "data", "holds"]
+    columns = [
+        "experiment",
+        "claim",
+        "paper",
+        "here (median)",
+        "low",
+        "high",
+        "unit",
+        "runs",
+        "data",
+        "holds",
+    ]
     rows = [
         [c["experiment"], c["claim"], c["paper"], c["ours"], c["low"], c["high"], c["unit"], c["runs"],
          c["provenance"], VERDICTS[c["holds"]]]
@@ -137,8 +158,24 @@ def scorecard_table(claims: Sequence[Mapping[str, Any]]) -> str:
 def metrics_table(metrics: Sequence[Metric]) -> str:
     """Return every number of an experiment: median and quartiles over seeds, with unit, direction and meaning."""
     places = list(dict.fromkeys(part for metric in metrics for part in metric.at))
-    columns = ["measure", "data set", "variant", "plan", *places, "median", "low", "high", "seeds", "unit", "better"]
-    return table([*columns, "data", "meaning"], _rows(metrics, places), "low and high are quartiles over seeds")
+    columns = [
+        "measure",
+        "data set",
+        "variant",
+        "plan",
+        *places,
+        "median",
+        "low",
+        "high",
+        "seeds",
+        "unit",
+        "better",
+    ]
+    return table(
+        [*columns, "data", "meaning"],
+        _rows(metrics, places),
+        "low and high are quartiles over seeds",
+    )
 
 
 def _rows(metrics: Iterable[Metric], places: Sequence[str]) -> list[list[Any]]:
@@ -150,7 +187,19 @@ def _rows(metrics: Iterable[Metric], places: Sequence[str]) -> list[list[Any]]:
     for place, group in groups.items():
         one, seeds = group[0], len({metric.seed for metric in group})
         low, middle, high = _quartiles([metric.value for metric in group])
-        rows.append([*place, middle, low, high, seeds, one.unit, BETTER[one.direction], one.provenance, one.text])
+        rows.append(
+            [
+                *place,
+                middle,
+                low,
+                high,
+                seeds,
+                one.unit,
+                BETTER[one.direction],
+                one.provenance,
+                one.text,
+            ]
+        )
     return rows
 
 
@@ -160,7 +209,18 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 def provenance_table(origins: Mapping[str, Provenance]) -> str:
     """Return every raw file of every data set, with where it came from, why, and its checksum."""
-    columns = ["data set", "data", "stands for", "source", "why", "file", "bytes", "sha256", "address", "licence"]
+    columns = [
+        "data set",
+        "data",
+        "stands for",
+        "source",
+        "why",
+        "file",
+        "bytes",
+        "sha256",
+        "address",
+        "licence",
+    ]
     rows = []
     for name, origin in origins.items():
         facts = [name, origin.mark, origin.dataset, origin.source, origin.reason]
@@ -201,15 +261,21 @@ td.no { color: #b00000; font-weight: 600; } td.yes { color: #00734f; font-weight
 
 def _plain_scorecard(claims: Sequence[Mapping[str, Any]]) -> str:
     """The scorecard where no script runs: the essential columns."""
-    essential = [[c["experiment"], c["claim"], c["paper"], c["ours"], VERDICTS[c["holds"]]] for c in claims]
+    essential = [
+        [c["experiment"], c["claim"], c["paper"], c["ours"], VERDICTS[c["holds"]]] for c in claims
+    ]
     rows = "".join("<tr>" + "".join(map(_cell, cells)) + "</tr>" for cells in essential)
-    heads = "".join(f"<th>{name}</th>" for name in ("experiment", "claim", "paper", "here", "holds"))
+    heads = "".join(
+        f"<th>{name}</th>" for name in ("experiment", "claim", "paper", "here", "holds")
+    )
     return f'<table class="scoup"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _origin(origin: Provenance) -> str:
     if origin.dataset == "files":
-        return f"files of your own, {origin.reason}: {', '.join(file.name for file in origin.files)}"
+        return (
+            f"files of your own, {origin.reason}: {', '.join(file.name for file in origin.files)}"
+        )
     how = _SOURCES[origin.source]
     seed = f", seed {origin.seed}" if origin.seed is not None and origin.simulated else ""
     why = f" ({origin.reason})" if origin.reason else ""

@@ -1,166 +1,237 @@
-"""Result files of the stages: index sets, fits, merged models, hidden cells, and metrics with their meaning.
+"""The only reader and writer of result files: data sets, index sets, fits, models, hidden cells and metrics.
 
-Seconds are never written beside numbers that can be made again to the byte: they have files of their own.
+The format of an archive is described in :mod:`scoup.store`. Seconds are never written next to numbers that can be
+reproduced to the byte.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from scoup import store
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
-from scoup.records import Fit, FitReport, Merged, MergeReport, Sample
+from scoup.measures import Metric
+from scoup.records import (
+    Factors,
+    Fit,
+    FitReport,
+    Labels,
+    Merged,
+    MergeReport,
+    Provenance,
+    Sample,
+    nest,
+)
+from scoup.store import PathLike, read_archive, read_json, write_archive, write_json
+from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
-SAMPLES, TRUTH, MATERIAL = "samples", "truth", "material"
-DIRECTIONS = ("higher", "lower", "none")
+Arrays = dict[str, Array]
+DATA, FACTORS, SAMPLES, TRUTH, MATERIAL = "coupled-data", "factors", "samples", "truth", "material"
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What a number means: its unit, which way is better, and between which bounds it must lie.
-
-    >>> Measure("accuracy", "share", "higher", 0.0, 1.0, "pairs decided rightly").text
-    'pairs decided rightly'
-    """
-
-    name: str
-    unit: str
-    direction: str
-    low: float | None = None
-    high: float | None = None
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise ScoupError.expected(f"direction of {self.name}", f"one of {DIRECTIONS}", repr(self.direction))
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One measured number with all that is needed to read it alone.
-
-    ``at`` says where on the axes of its experiment it was measured, such as ``{"repetitions": 3, "merge": "joint"}``.
-    """
-
-    name: str
-    value: float
-    unit: str
-    direction: str
-    range: tuple[float | None, float | None]
-    text: str
-    experiment: str
-    dataset: str
-    variant: str
-    plan: str
-    seed: int
-    provenance: str
-    at: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        low, high = self.range
-        if not math.isfinite(self.value):
-            raise ScoupError.expected(f"metric {self.name}", "a finite number", self.value)
-        if (low is not None and self.value < low) or (high is not None and self.value > high):
-            raise ScoupError.expected(f"metric {self.name}", f"a value from {low} to {high}", self.value)
+def write_dataset(path: PathLike, dataset: Dataset, compress: bool = False) -> None:
+    """Write a data set: values, masks and weights of every block, labels, provenance and extras."""
+    arrays: Arrays = {f"extra.{name}": array for name, array in dataset.extras.items()}
+    blocks = []
+    for position, block in enumerate(dataset.data.blocks):
+        name = f"block{position}"
+        head = {"shape": block.shape, "values": _put(arrays, f"{name}.values", block.values)}
+        blocks.append({**head, "mask": _put_mask(arrays, f"{name}.mask", block.mask)})
+    meta = {
+        "blocks": blocks,
+        "layout": _layout(dataset.data.matrices),
+        "weights": dataset.data.block_weights,
+        "labels": [
+            _put_labels(arrays, position, label) for position, label in enumerate(dataset.labels)
+        ],
+        "provenance": asdict(dataset.provenance) if dataset.provenance else None,
+        "facts": dataset.facts,
+    }
+    write_archive(path, DATA, meta, arrays, compress)
 
 
-@dataclass(frozen=True)
-class Context:
-    """Where the metrics of one job come from; it turns measured values into metrics.
-
-    >>> context = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
-    >>> context.metric(Measure("relative_cost", "ratio", "lower", 0.0), 1.5, repetitions=2).at
-    {'repetitions': 2}
-    """
-
-    experiment: str
-    dataset: str
-    variant: str
-    plan: str
-    seed: int
-    provenance: str
-
-    def metric(self, measure: Measure, value: float, **at: Any) -> Metric:
-        """Return ``value`` of ``measure`` as a metric of this context, measured ``at`` these coordinates."""
-        bounds = (measure.low, measure.high)
-        return Metric(
-            measure.name, float(value), measure.unit, measure.direction, bounds, measure.text,
-            **asdict(self), at=at,
-        )  # fmt: skip
-
-    def on(self, **changes: Any) -> Context:
-        """Return the same context with another variant, plan or seed."""
-        return replace(self, **changes)
+def read_dataset(path: PathLike) -> Dataset:
+    """Read what :func:`write_dataset` wrote; large dense blocks are mapped, not read."""
+    meta, arrays = read_archive(path, DATA)
+    values = [
+        _get(arrays, f"block{n}.values", head["shape"], head["values"])
+        for n, head in enumerate(meta["blocks"])
+    ]
+    masks = [_get_mask(arrays, f"block{n}.mask", head) for n, head in enumerate(meta["blocks"])]
+    like = {int(mode): [None] * count if count else None for mode, count in meta["layout"].items()}
+    data = CoupledData(
+        values[0], nest(values[1:], like), masks[0], nest(masks[1:], like), meta["weights"]
+    )
+    labels = tuple(
+        _get_labels(arrays, position, head) for position, head in enumerate(meta["labels"])
+    )
+    provenance = Provenance(**meta["provenance"]) if meta["provenance"] else None
+    extras = {
+        name.removeprefix("extra."): array
+        for name, array in arrays.items()
+        if name.startswith("extra.")
+    }
+    return Dataset(data, labels, provenance, extras, meta["facts"])
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One claim of the paper beside what was measured: the median over runs, its quartiles, and whether it holds.
-
-    ``holds`` is None where the paper gives no number to compare with.
-    """
-
-    experiment: str
-    claim: str
-    paper: str
-    unit: str
-    ours: float
-    low: float
-    high: float
-    runs: int
-    provenance: str
-    holds: bool | None
-
-    @classmethod
-    def of(cls, texts: tuple[str, str, str], runs: Sequence[Metric], bar: float | None, higher: bool = True) -> Claim:
-        """Judge the median of ``runs`` against ``bar``; ``texts`` are the claim, the paper's number and the unit."""
-        low, ours, high = (float(q) for q in np.quantile([run.value for run in runs], [0.25, 0.5, 0.75]))
-        holds = None if bar is None else bool(ours >= bar if higher else ours <= bar)
-        return cls(runs[0].experiment, *texts, ours, low, high, len(runs), runs[0].provenance, holds)
+def read_provenance(path: PathLike) -> Provenance:
+    """Return where the data set in a file came from."""
+    return Provenance(**read_archive(path, DATA)[0]["provenance"])
 
 
-def pick(metrics: Iterable[Metric], name: str, **where: Any) -> list[Metric]:
-    """Return the metrics called ``name`` whose fields or coordinates have the values given."""
-    return [metric for metric in metrics if metric.name == name and _lies(metric, where)]
+def write_factors(path: PathLike, factors: Factors, meta: Mapping[str, Any] | None = None) -> None:
+    """Write factors with their coverage; a matrix is kept as CSR where that is smaller. ``meta`` is plain JSON."""
+    arrays: Arrays = {"weights": np.asarray(factors.weights)}
+    heads = []
+    for name, matrix, covered in zip(factors.names, factors.flat, factors.coverage, strict=True):
+        heads.append(
+            {"shape": matrix.shape, "values": _put_matrix(arrays, name, np.asarray(matrix))}
+        )
+        arrays[f"{name}.coverage"] = np.packbits(covered)
+    head = {
+        "modes": len(factors.modes),
+        "layout": _layout(factors.sides),
+        "matrices": heads,
+        "meta": dict(meta or {}),
+    }
+    write_archive(path, FACTORS, head, arrays)
 
 
-def _lies(metric: Metric, where: Mapping[str, Any]) -> bool:
-    missing = object()
-    return all(metric.at.get(key, getattr(metric, key, missing)) == value for key, value in where.items())
+def read_factors(path: PathLike) -> Factors:
+    """Read what :func:`write_factors` wrote."""
+    head, arrays = read_archive(path, FACTORS)
+    order = head["modes"]
+    flat, coverage = [], []
+    for position, entry in enumerate(head["matrices"]):
+        name = f"mode{position}" if position < order else f"side{position - order}"
+        flat.append(_get_matrix(arrays, name, entry))
+        coverage.append(_unpack(arrays[f"{name}.coverage"], entry["shape"][:1]))
+    like = {int(mode): [None] * count if count else None for mode, count in head["layout"].items()}
+    return Factors(
+        arrays["weights"], tuple(flat[:order]), nest(flat[order:], like), tuple(coverage)
+    )
 
 
-def write_metrics(path: store.PathLike, metrics: Iterable[Metric], notes: Mapping[str, Any] | None = None) -> None:
+def read_factors_meta(path: PathLike) -> dict[str, Any]:
+    """Return the plain facts that were written beside the factors."""
+    return read_archive(path, FACTORS)[0]["meta"]
+
+
+def _layout(nested: Mapping[int, Any]) -> dict[int, int]:
+    """Say how many matrices a mode has, 0 standing for a single one that is not in a list."""
+    return {
+        mode: len(item) if isinstance(item, (list, tuple)) else 0 for mode, item in nested.items()
+    }
+
+
+def _put(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
+    """Add one block's values under ``name`` and return the word for how they are kept."""
+    if isinstance(values, SparseTensor):
+        arrays[f"{name}.coords"], arrays[name] = values.coords, values.values
+        return "sparse"
+    arrays[name] = values
+    return "dense"
+
+
+def _get(arrays: Arrays, name: str, shape: Sequence[int], how: str) -> Array | SparseTensor:
+    if how == "dense":
+        return arrays[name]
+    return SparseTensor(arrays[f"{name}.coords"], arrays[name], tuple(shape))
+
+
+def _put_mask(arrays: Arrays, name: str, mask: Any) -> str | None:
+    if mask is None:
+        return None
+    if isinstance(mask, (HeldOut, Observed)):
+        _put(arrays, name, mask.cells)
+        return "held-out" if isinstance(mask, HeldOut) else "observed"
+    arrays[name] = np.packbits(mask)
+    return "bits"
+
+
+def _get_mask(arrays: Arrays, name: str, head: Mapping[str, Any]) -> Any:
+    if head["mask"] is None:
+        return None
+    if head["mask"] == "bits":
+        return _unpack(arrays[name], head["shape"])
+    kind = HeldOut if head["mask"] == "held-out" else Observed
+    return kind(_get(arrays, name, head["shape"], "sparse"))  # type: ignore[arg-type]
+
+
+def _unpack(bits: Array, shape: Sequence[int]) -> NDArray[np.bool_]:
+    return np.unpackbits(bits, count=int(np.prod(shape))).view(bool).reshape(shape)
+
+
+def _put_labels(arrays: Arrays, position: int, label: Labels) -> dict[str, Any]:
+    arrays[f"label{position}"] = np.asarray(label.ids)
+    for name, column in label.columns.items():
+        arrays[f"label{position}.{name}"] = np.asarray(column)
+    return {"name": label.name, "columns": list(label.columns)}
+
+
+def _get_labels(arrays: Arrays, position: int, head: Mapping[str, Any]) -> Labels:
+    columns = {name: arrays[f"label{position}.{name}"] for name in head["columns"]}
+    return Labels(head["name"], arrays[f"label{position}"], columns)
+
+
+def _put_matrix(arrays: Arrays, name: str, matrix: Array) -> str:
+    filled = np.count_nonzero(matrix)
+    if filled * (matrix.itemsize + 4) + 4 * len(matrix) >= matrix.nbytes:
+        arrays[name] = matrix
+        return "dense"
+    csr = sparse.csr_array(matrix)
+    arrays[name], arrays[f"{name}.columns"], arrays[f"{name}.starts"] = (
+        csr.data,
+        csr.indices,
+        csr.indptr,
+    )
+    return "csr"
+
+
+def _get_matrix(arrays: Arrays, name: str, head: Mapping[str, Any]) -> Array:
+    if head["values"] == "dense":
+        return arrays[name]
+    parts = (arrays[name], arrays[f"{name}.columns"], arrays[f"{name}.starts"])
+    return sparse.csr_array(parts, shape=tuple(head["shape"])).toarray()
+
+
+def write_metrics(
+    path: PathLike, metrics: Iterable[Metric], notes: Mapping[str, Any] | None = None
+) -> None:
     """Write metrics as JSON; ``notes`` are plain facts about them all, such as the settings of the experiment."""
     rows = [asdict(metric) for metric in metrics]
     if not rows:
         raise ScoupError.expected("metrics", "at least one", "none", f"{path} would say nothing")
-    store.write_json(path, {"metrics": rows, "notes": dict(notes or {})})
+    write_json(path, {"metrics": rows, "notes": dict(notes or {})})
 
 
-def read_metrics(*paths: store.PathLike) -> list[Metric]:
+def read_metrics(*paths: PathLike) -> list[Metric]:
     """Read the metrics of one file or more."""
-    rows = [row for path in paths for row in store.read_json(path)["metrics"]]
+    rows = [row for path in paths for row in read_json(path)["metrics"]]
     return [Metric(**{**row, "range": tuple(row["range"])}) for row in rows]
 
 
-def write_samples(path: store.PathLike, samples: Sequence[Sample]) -> None:
+def write_samples(path: PathLike, samples: Sequence[Sample]) -> None:
     """Write the index sets of all repetitions of a plan."""
     arrays = {f"common.{n}": common for n, common in enumerate(samples[0].common)}
     for sample in samples:
         arrays |= {f"rep{sample.repetition}.{n}": index for n, index in enumerate(sample.indices)}
-    store.write_archive(path, SAMPLES, {"factors": len(samples[0].common), "repetitions": len(samples)}, arrays)
+    write_archive(
+        path, SAMPLES, {"factors": len(samples[0].common), "repetitions": len(samples)}, arrays
+    )
 
 
-def read_samples(path: store.PathLike) -> list[Sample]:
+def read_samples(path: PathLike) -> list[Sample]:
     """Read what :func:`write_samples` wrote."""
-    meta, arrays = store.read_archive(path, SAMPLES)
+    meta, arrays = read_archive(path, SAMPLES)
     common = tuple(arrays[f"common.{n}"] for n in range(meta["factors"]))
     return [
         Sample(rep, tuple(arrays[f"rep{rep}.{n}"] for n in range(meta["factors"])), common)
@@ -168,38 +239,41 @@ def read_samples(path: store.PathLike) -> list[Sample]:
     ]
 
 
-def write_fit(path: store.PathLike, fit: Fit) -> None:
+def write_fit(path: PathLike, fit: Fit) -> None:
     """Write a fit without its seconds."""
-    store.write_factors(path, fit.factors, asdict(replace(fit.report, seconds={})))
+    write_factors(path, fit.factors, asdict(replace(fit.report, seconds={})))
 
 
-def read_fit(path: store.PathLike) -> Fit:
+def read_fit(path: PathLike) -> Fit:
     """Read what :func:`write_fit` wrote."""
-    return Fit(store.read_factors(path), FitReport(**_tuples(FitReport, store.read_factors_meta(path))))
+    return Fit(read_factors(path), FitReport(**_tuples(FitReport, read_factors_meta(path))))
 
 
-def write_merged(path: store.PathLike, merged: Merged) -> None:
+def write_merged(path: PathLike, merged: Merged) -> None:
     """Write a merged model without its seconds."""
-    store.write_factors(path, merged.factors, asdict(replace(merged.report, seconds={})))
+    write_factors(path, merged.factors, asdict(replace(merged.report, seconds={})))
 
 
-def read_merged(path: store.PathLike) -> Merged:
+def read_merged(path: PathLike) -> Merged:
     """Read what :func:`write_merged` wrote."""
-    return Merged(store.read_factors(path), MergeReport(**_tuples(MergeReport, store.read_factors_meta(path))))
+    return Merged(read_factors(path), MergeReport(**_tuples(MergeReport, read_factors_meta(path))))
 
 
 def _tuples(record: type, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Turn JSON's lists back into the tuples of a record."""
     kinds = {item.name: str(item.type) for item in fields(record)}
-    return {name: tuple(value) if kinds[name].startswith("tuple") else value for name, value in meta.items()}
+    return {
+        name: tuple(value) if kinds[name].startswith("tuple") else value
+        for name, value in meta.items()
+    }
 
 
-def write_truth(path: store.PathLike, coords: Array, truth: Array) -> None:
+def write_truth(path: PathLike, coords: Array, truth: Array) -> None:
     """Write the hidden cells: coords (N, n) and their values (n,)."""
-    store.write_archive(path, TRUTH, {}, {"coords": coords.astype(np.int32), "truth": truth})
+    write_archive(path, TRUTH, {}, {"coords": coords.astype(np.int32), "truth": truth})
 
 
-def read_truth(path: store.PathLike) -> tuple[Array, Array]:
+def read_truth(path: PathLike) -> tuple[Array, Array]:
     """Read what :func:`write_truth` wrote."""
-    _, arrays = store.read_archive(path, TRUTH)
+    _, arrays = read_archive(path, TRUTH)
     return arrays["coords"], arrays["truth"]

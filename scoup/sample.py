@@ -97,7 +97,9 @@ def quota(density: Array, factor: float, shared: float, rank: int) -> Quota:
     return Quota(sampled, common)
 
 
-def draw(data: CoupledData, spec: SampleSpec, seed: int, density: Sequence[Array] | None = None) -> list[Sample]:
+def draw(
+    data: CoupledData, spec: SampleSpec, seed: int, density: Sequence[Array] | None = None
+) -> list[Sample]:
     """Draw the index sets of all repetitions.
 
     Repetition k depends on the seed and on k alone, never on how many are asked for.
@@ -107,7 +109,10 @@ def draw(data: CoupledData, spec: SampleSpec, seed: int, density: Sequence[Array
     [(4, 4, 4), (4, 4, 4)]
     """
     density = densities(data) if density is None else density
-    quotas = [quota(d, s, spec.shared, spec.rank) for d, s in zip(density, sampling_of(data, spec), strict=True)]
+    quotas = [
+        quota(d, s, spec.shared, spec.rank)
+        for d, s in zip(density, sampling_of(data, spec), strict=True)
+    ]
     common = tuple(
         draw_biased(d, q.common, generator(seed, "common", position))
         for position, (d, q) in enumerate(zip(density, quotas, strict=True))
@@ -122,7 +127,9 @@ def _repetition(
     for position, (vector, kept, shared) in enumerate(zip(density, quotas, common, strict=True)):
         rest = vector.copy()
         rest[shared] = 0.0
-        own = draw_biased(rest, kept.sampled - kept.common, generator(seed, "repetition", k, position))
+        own = draw_biased(
+            rest, kept.sampled - kept.common, generator(seed, "repetition", k, position)
+        )
         indices.append(np.union1d(shared, own))
     return Sample(k, tuple(indices), common)
 
@@ -134,12 +141,18 @@ def sampling_of(data: CoupledData, spec: SampleSpec) -> list[float]:
     >>> sampling_of(data, SampleSpec(rank=1, sampling=(3, 86, 1)))
     [3.0, 86.0, 1.0, 3.0]
     """
-    modes = spec.sampling if isinstance(spec.sampling, (list, tuple)) else [spec.sampling] * data.ndim
+    modes = (
+        spec.sampling if isinstance(spec.sampling, (list, tuple)) else [spec.sampling] * data.ndim
+    )
     if len(modes) != data.ndim:
-        raise ScoupError.expected("sampling", f"one factor, or {data.ndim}, one a tensor mode", list(modes))
+        raise ScoupError.expected(
+            "sampling", f"one factor, or {data.ndim}, one a tensor mode", list(modes)
+        )
     side = spec.side_sampling or {}
     if not isinstance(side, Mapping) or set(side) - set(data.matrices):
-        raise ScoupError.expected("side_sampling", f"a dict with modes among {sorted(data.matrices)}", side)
+        raise ScoupError.expected(
+            "side_sampling", f"a dict with modes among {sorted(data.matrices)}", side
+        )
     factors = [float(s) for s in modes]
     for mode, group in data.matrices.items():
         count = len(group) if isinstance(group, (list, tuple)) else 1

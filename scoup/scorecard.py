@@ -12,7 +12,7 @@ from typing import Any
 
 from scoup import store
 from scoup.errors import ScoupError
-from scoup.results import Metric
+from scoup.measures import Metric
 
 Row = Mapping[str, Any]
 VERDICTS = {True: "yes", False: "**no**", None: "no number given"}
@@ -30,10 +30,20 @@ def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
 
 def table(claims: Sequence[Row]) -> str:
     """Return the scorecard as a table of Markdown."""
-    lines = ["| experiment | claim | paper | here: median [quartiles] | runs | data | holds |", "|---" * 7 + "|"]
+    lines = [
+        "| experiment | claim | paper | here: median [quartiles] | runs | data | holds |",
+        "|---" * 7 + "|",
+    ]
     for row in claims:
         spread = f"{row['ours']:.3g} [{row['low']:.3g}, {row['high']:.3g}] {row['unit']}"
-        cells = [row["experiment"], row["claim"], row["paper"], spread, str(row["runs"]), row["provenance"]]
+        cells = [
+            row["experiment"],
+            row["claim"],
+            row["paper"],
+            spread,
+            str(row["runs"]),
+            row["provenance"],
+        ]
         lines.append("| " + " | ".join([*cells, VERDICTS[row["holds"]]]) + " |")
     return "\n".join(lines) + "\n"
 
@@ -65,7 +75,9 @@ def tidy(graph: str) -> str:
         b --> c
     """
     names = dict(re.findall(r"(id\d+)\[(\w+)\]", graph))
-    arrows = [(names[tail], names[head]) for tail, head in re.findall(r"(id\d+) --> (id\d+)", graph)]
+    arrows = [
+        (names[tail], names[head]) for tail, head in re.findall(r"(id\d+) --> (id\d+)", graph)
+    ]
     after = {name: [head for tail, head in arrows if tail == name] for name in names.values()}
 
     def reaches(start: str, end: str) -> bool:

@@ -40,6 +40,7 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     (True, False)
     """
     sequence = np.random.SeedSequence(
-        check_seed(seed), spawn_key=tuple(_word(key if isinstance(key, str) else int(key)) for key in keys)
+        check_seed(seed),
+        spawn_key=tuple(_word(key if isinstance(key, str) else int(key)) for key in keys),
     )
     return np.random.Generator(np.random.PCG64(sequence))

@@ -1,134 +1,305 @@
-"""The settings of the stages, as records that check themselves at birth."""
+"""Specs: settings as records that check themselves.
+
+A setting is named, typed, bounded and described here (or in the ``Spec`` of an experiment, or in the ``Options`` of a
+kind of data set) and nowhere else: the JSON schema, the params of the rules, the settings page of the documentation and
+the configurations that ``scoup new`` writes are made from these classes. A wrong value is answered in one sentence that
+names the key.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from scoup.errors import ScoupError
+from scoup.listing import members, near
 
-SOLVERS = ("als", "reference", "cd", "opt")
-INITS = ("parafac", "random")
-MERGES = ("joint", "paper")
-FINISHES = ("none", "refit", "complete")
+JsonSchema = Mapping[str, Any]
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
-    """Return ``value`` as a plain int of at least ``least``.
-
-    >>> check_integer("rank", np.int64(3), 1)
-    3
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ScoupError.expected(name, f"an integer of at least {least}", repr(value))
-    return int(value)
-
-
-def check_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
-    """Return ``value`` as a plain float from ``low`` to ``high``.
-
-    >>> check_number("shared", 0.5, 0.0, 1.0)
-    0.5
-    """
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not low <= value <= high or not np.isfinite(value):
-        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ScoupError.expected(name, f"a number {bounds}", repr(value))
-    return float(value)
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return ``value`` if it is one of ``choices``.
-
-    >>> check_choice("merge", "joint", MERGES)
-    'joint'
-    """
-    if value not in choices:
-        raise ScoupError.expected(name, "one of " + ", ".join(choices), repr(value))
-    return str(value)
-
-
-@dataclass(frozen=True)
-class FitSpec:
-    """How one coupled factorization is fitted.
+class Spec(BaseModel):
+    """Base of all settings: unknown keys are refused, values never change, errors are sentences.
 
     >>> FitSpec(rank=0)
     Traceback (most recent call last):
     ...
     scoup.errors.ScoupError: rank: expected an integer of at least 1, got 0.
-    """
-
-    rank: int
-    solver: str = "als"
-    init: str = "parafac"
-    max_iter: int = 200
-    tol: float = 1e-7
-    starts: int = 1
-    compress: str | bool = "auto"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rank", check_integer("rank", self.rank, 1))
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("init", self.init, INITS)
-        check_integer("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, 0.0)
-        check_integer("starts", self.starts, 1)
-        if self.compress not in ("auto", True, False):
-            raise ScoupError.expected("compress", "'auto', True or False", repr(self.compress))
-
-
-@dataclass(frozen=True)
-class SampleSpec:
-    """How the indices of a repetition are drawn.
-
-    ``sampling`` is one factor s >= 1 for every mode or one a mode (n = ceil(I / s) indices are
-    kept), ``side_sampling`` the same for the columns of the matrices as ``{mode: s or list}``
-    (default: the factor of the mode a matrix is coupled to), ``shared`` the fraction p common to
-    all repetitions, ``rank`` the F that a sample must be able to tell apart.
-
-    >>> SampleSpec(rank=2, sampling=(3, 86, 1)).repetitions
-    4
-    """
-
-    rank: int
-    sampling: Any = 2.0
-    side_sampling: Any = None
-    shared: float = 0.35
-    repetitions: int = 4
-
-    def __post_init__(self) -> None:
-        check_integer("rank", self.rank, 1)
-        check_number("shared", self.shared, 0.0, 1.0)
-        check_integer("repetitions", self.repetitions, 1)
-        for name, value in (("sampling", self.sampling), ("side_sampling", self.side_sampling)):
-            for number in _numbers(value):
-                check_number(name, number, 1.0)
-
-
-def _numbers(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    if isinstance(value, Mapping):
-        return [number for item in value.values() for number in _numbers(item)]
-    return [n for item in value for n in _numbers(item)] if isinstance(value, (list, tuple)) else [value]
-
-
-@dataclass(frozen=True)
-class MergeSpec:
-    """How the repetitions become one model: ``merge`` joint or paper, ``finish`` none, refit or complete.
-
-    >>> MergeSpec("mean")
+    >>> FitSpec(rank=2, max_itr=9)
     Traceback (most recent call last):
     ...
-    scoup.errors.ScoupError: merge: expected one of joint, paper, got 'mean'.
+    scoup.errors.ScoupError: max_itr: expected one of the keys rank, solver, ..., got 'max_itr'; perhaps 'max_iter' was meant.
     """
 
-    merge: str = "joint"
-    finish: str = "none"
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
-    def __post_init__(self) -> None:
-        check_choice("merge", self.merge, MERGES)
-        check_choice("finish", self.finish, FINISHES)
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise explain(error, type(self)) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_numpy(cls, settings: Any) -> Any:
+        """Accept numpy's numbers and arrays where Python's are expected."""
+        return _plain(settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, as a configuration or a rule's params hold them."""
+        return self.model_dump(mode="json")
+
+    def replace(self, **changes: Any) -> Any:
+        """Return the same settings with some of them changed, checked again.
+
+        >>> FitSpec(rank=2).replace(rank=3).rank
+        3
+        """
+        return type(self)(**{**dict(self), **changes})
+
+    def part(self, kind: type[Spec]) -> Any:
+        """Return those settings that ``kind``, a base of this class, has.
+
+        >>> PlanSpec(rank=2, tol=0.1).part(FitSpec).tol
+        0.1
+        """
+        return kind(**{name: getattr(self, name) for name in kind.model_fields})
+
+
+def explain(error: ValidationError, kind: type[BaseModel]) -> ScoupError:
+    """Turn a validator's finding into one sentence: the key, what was expected, what came, what to write."""
+    finding = error.errors(include_url=False)[0]
+    path, schema = _walk(kind.model_json_schema(), finding["loc"])
+    key = ".".join(map(str, path)) or "settings"
+    if finding["type"] == "extra_forbidden":
+        known = list(_object(kind.model_json_schema(), path[:-1]).get("properties", {}))
+        return ScoupError.expected(
+            key, f"one of the keys {', '.join(known)}", repr(path[-1]), near(path[-1], known)
+        )
+    if finding["type"] == "missing":
+        return ScoupError.expected(key, "a value", "nothing", f"write '{path[-1]}:'")
+    if finding["type"] == "value_error":
+        return ScoupError(
+            f"{key}: {finding['ctx']['error']}" if path else str(finding["ctx"]["error"])
+        )
+    got, choices = finding["input"], [str(choice) for choice in schema.get("enum", [])]
+    return ScoupError.expected(key, in_words(schema), repr(got), near(got, choices))
+
+
+def check(name: str, value: Any, kind: Any) -> Any:
+    """Return ``value`` as ``kind`` (such as :data:`Count`), or refuse it in a sentence that calls it ``name``.
+
+    >>> check("ridge", np.float32(0.5), Positive)
+    0.5
+    >>> check("jobs", 0, Count)
+    Traceback (most recent call last):
+    ...
+    scoup.errors.ScoupError: jobs: expected an integer of at least 1, got 0.
+    """
+    adapter = TypeAdapter(kind)
+    try:
+        return adapter.validate_python(_plain(value))
+    except ValidationError:
+        choices = [str(choice) for choice in adapter.json_schema().get("enum", [])]
+        raise ScoupError.expected(
+            name, in_words(adapter.json_schema()), repr(value), near(value, choices)
+        ) from None
+
+
+def in_words(schema: JsonSchema) -> str:
+    """Say what a JSON schema asks for.
+
+    >>> in_words({"type": "integer", "minimum": 1}), in_words({"enum": ["joint", "paper"]})
+    ('an integer of at least 1', 'one of joint, paper')
+    """
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(in_words(branch) for branch in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        choices = schema.get("enum") or [schema["const"]]
+        words = [
+            str(choice).lower() if isinstance(choice, bool) else str(choice) for choice in choices
+        ]
+        return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
+    noun = _NOUNS.get(str(schema.get("type")), "a value")
+    if schema.get("type") == "array":
+        least = schema.get("minItems", 0)
+        items = schema.get("items", {})
+        return (
+            f"a list of {f'{least} or more: ' if least > 1 else ''}{in_words(items)}"
+            if items
+            else "a list"
+        )
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{noun} from {low:g} to {high:g}"
+    return noun + (
+        f" of at least {low:g}"
+        if low is not None
+        else f" of at most {high:g}"
+        if high is not None
+        else ""
+    )
+
+
+_NOUNS = {
+    "object": "a mapping", "array": "a list", "string": "a word", "integer": "an integer",
+    "number": "a number", "boolean": "true or false", "null": "null",
+}  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _walk(schema: JsonSchema, location: Sequence[Any]) -> tuple[list[Any], JsonSchema]:
+    """Follow a validator's location as far as it names keys, and return these with the schema found there."""
+    path: list[Any] = []
+    here = schema
+    for step in location:
+        inner = _step(schema, here, step)
+        if inner is None:
+            if path or not isinstance(step, str) or location[0] != step:
+                break
+            inner = {}  # a key that the schema does not know
+        path.append(step)
+        here = inner
+    return path, here
+
+
+def _step(root: JsonSchema, schema: JsonSchema, step: Any) -> JsonSchema | None:
+    found: Any = None
+    if step in schema.get("properties", {}):
+        found = schema["properties"][step]
+    elif isinstance(step, str) and isinstance(schema.get("additionalProperties"), Mapping):
+        found = schema["additionalProperties"]
+    elif isinstance(step, int) and "items" in schema:
+        found = schema["items"]
+    if found is not None and "$ref" in found:
+        found = root["$defs"][found["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _object(schema: JsonSchema, path: Sequence[Any]) -> JsonSchema:
+    here = schema
+    for step in path:
+        here = _step(schema, here, step) or {}
+    return here
+
+
+def choice_of(package: str, description: str, **options: Any) -> Any:
+    """Return a type for the names of the members of ``package``, found by listing."""
+
+    def check(name: str) -> str:
+        if name not in members(package):
+            raise ValueError(
+                f"expected one of {', '.join(members(package))}, got {name!r}"
+                + (f"; {hint}" if (hint := near(name, members(package))) else "")
+                + "."
+            )
+        return name
+
+    schema = {"enum": list(members(package)), "description": description}
+    return Annotated[
+        str,
+        AfterValidator(check),
+        WithJsonSchema(schema),
+        Field(description=description, **options),
+    ]
+
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+Whole = Annotated[int, Strict(), Field(ge=0)]
+Positive = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Factor = Annotated[float, Strict(), Field(ge=1, allow_inf_nan=False)]
+Factors = Factor | Annotated[list[Factor], Field(min_length=3)]
+SolverName = choice_of("scoup.solvers", "how one fit is computed")
+MergeName = choice_of("scoup.merges", "how the repetitions of a plan become one model")
+FinishName = choice_of("scoup.finishes", "what follows the merge")
+ValuesName = choice_of("scoup.values", "what is made of the data before it is sampled")
+
+
+class FitSpec(Spec):
+    """How one coupled factorization is fitted."""
+
+    rank: Count = Field(description="number of components F")
+    solver: SolverName = "als"
+    init: Literal["parafac", "random"] = Field(
+        "parafac", description="start: PARAFAC of the tensor alone, or random"
+    )
+    max_iter: Count = Field(200, description="most sweeps of a fit")
+    tol: Positive = Field(
+        1e-7, description="stop when the cost changes by less than this share of itself"
+    )
+    starts: Count = Field(1, description="starts, of which the best is returned")
+    compress: Literal["auto", True, False] = Field(
+        "auto", description="shorten a long dense mode without loss"
+    )
+
+
+class SampleSpec(Spec):
+    """How the indices of each repetition are drawn."""
+
+    rank: Count = Field(description="number of components F")
+    sampling: Factors = Field(
+        2.0, description="sampling factor s, or one per mode; 1 keeps every index"
+    )
+    side_sampling: dict[int, Factor | list[Factor]] | None = Field(
+        None,
+        description="the same for the columns of matrices, by mode; null: the factor of the mode",
+    )
+    shared: Share = Field(0.35, description="fraction p of each sample that all repetitions share")
+    repetitions: Count = Field(4, description="number of samples r, one job each")
+
+
+class MergeSpec(Spec):
+    """How the repetitions become one model."""
+
+    merge: MergeName = "joint"
+    finish: FinishName = "none"
+
+
+class PlanSpec(MergeSpec, SampleSpec, FitSpec):
+    """A plan: what is factorized, and how it is sampled, fitted and merged."""
+
+    values: ValuesName = "unchanged"
+    weights: (
+        Literal["paper", "balanced"] | list[Positive] | dict[Literal["balanced"], list[Positive]]
+    ) = Field(
+        "paper",
+        description="weights of the blocks, tensor first: paper (all 1), balanced (1 / squared norm), numbers, "
+        "or {balanced: numbers}, relative to balanced",
+    )
+
+
+class VariantSpec(Spec):
+    """A variant: which cells of the tensor are hidden from training."""
+
+    fraction: Annotated[float, Strict(), Field(ge=0, le=0.99)] = Field(
+        description="share of the cells that is hidden"
+    )
+
+
+class ExperimentSpec(Spec):
+    """What every experiment is told; each adds its own settings."""
+
+    datasets: list[str] = Field(min_length=1, description="data sets that it runs on")
+    seeds: Count = Field(1, description="independent runs, each with its own samples and starts")

@@ -146,17 +146,23 @@ class SparseTensor:
         matrices = [sparse.coo_array(matrix) for matrix in slices]
         if not matrices or len({matrix.shape for matrix in matrices}) != 1:
             raise ScoupError.expected(
-                "slices", "one or more sparse matrices of one shape", [matrix.shape for matrix in matrices]
+                "slices",
+                "one or more sparse matrices of one shape",
+                [matrix.shape for matrix in matrices],
             )
         coords = [np.vstack([*m.coords, np.full(m.nnz, k)]) for k, m in enumerate(matrices)]
         values = np.concatenate([matrix.data for matrix in matrices])
         return cls(np.concatenate(coords, axis=1), values, (*matrices[0].shape, len(matrices)))
 
     @classmethod
-    def from_tns(cls, path: str | PathLike[str], shape: Sequence[int] | None = None) -> SparseTensor:
+    def from_tns(
+        cls, path: str | PathLike[str], shape: Sequence[int] | None = None
+    ) -> SparseTensor:
         """Read a FROSTT ``.tns`` text file: N one-based indices and a value on each line, ``#`` comments."""
         coords, values = parse_tns(path)
-        return cls.taken(coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape))
+        return cls.taken(
+            coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape)
+        )
 
     @classmethod
     def taken(cls, coords: Array, values: Array, shape: Sequence[int]) -> SparseTensor:
@@ -166,7 +172,9 @@ class SparseTensor:
         [2.0, 1.0]
         """
         shape = check_shape(shape)
-        coords, values = _sorted_in_place(_check_coords(coords, shape), _check_values(values, coords.shape[1]), shape)
+        coords, values = _sorted_in_place(
+            _check_coords(coords, shape), _check_values(values, coords.shape[1]), shape
+        )
         for array in (*_bases(coords), *_bases(values)):
             array.setflags(write=False)
         return cls(coords, values, shape)
@@ -224,17 +232,24 @@ def _check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
     for mode, (index, size) in enumerate(zip(array, shape, strict=True)):
         if index.size and (index.min() < 0 or index.max() >= size):
             bad = index.min() if index.min() < 0 else index.max()
-            raise ScoupError.expected("coords", f"indices from 0 to {size - 1} in mode {mode}", int(bad))
+            raise ScoupError.expected(
+                "coords", f"indices from 0 to {size - 1} in mode {mode}", int(bad)
+            )
     return array.astype(np.int32, copy=False)
 
 
 def _check_values(values: Any, count: int) -> Array:
     array = as_real("values", values)
     if array.ndim != 1 or array.size != count:
-        raise ScoupError.expected("values", f"{count} numbers, one a column of coords", f"shape {array.shape}")
+        raise ScoupError.expected(
+            "values", f"{count} numbers, one a column of coords", f"shape {array.shape}"
+        )
     if not np.isfinite(array).all():
         raise ScoupError.expected(
-            "values", "finite numbers", "NaN or infinity", "list missing cells in tensor_mask instead"
+            "values",
+            "finite numbers",
+            "NaN or infinity",
+            "list missing cells in tensor_mask instead",
         )
     return array
 
@@ -247,7 +262,9 @@ def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Ar
         flat = flat[order]
         first = np.concatenate([[True], flat[1:] != flat[:-1]])
         coords = coords[:, order[first]]
-        values = np.add.reduceat(values[order], np.flatnonzero(first)).astype(values.dtype, copy=False)
+        values = np.add.reduceat(values[order], np.flatnonzero(first)).astype(
+            values.dtype, copy=False
+        )
     if np.count_nonzero(values) < values.size:
         coords, values = coords[:, values != 0], values[values != 0]
     return _private(coords), _private(values)
@@ -270,7 +287,11 @@ def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tupl
     if not first.all():
         values = np.add.reduceat(values, np.flatnonzero(first))
         flat = flat[first]
-    coords = np.ascontiguousarray(coords).reshape(-1)[: len(shape) * flat.size].reshape(len(shape), flat.size)
+    coords = (
+        np.ascontiguousarray(coords)
+        .reshape(-1)[: len(shape) * flat.size]
+        .reshape(len(shape), flat.size)
+    )
     for mode in reversed(range(len(shape))):
         np.remainder(flat, shape[mode], out=coords[mode], casting="unsafe")
         flat //= shape[mode]

@@ -74,7 +74,11 @@ class DenseTerm(Term):
         self.shape = block.shape
         self._long = int(np.argmax(self.shape))
         self._values = _three(block.values, self._long)
-        self._mask = None if block.mask is None else _three(_as_numbers(block.mask, block.values.dtype), self._long)
+        self._mask = (
+            None
+            if block.mask is None
+            else _three(_as_numbers(block.mask, block.values.dtype), self._long)
+        )
         self._partial: tuple[Array, Array] | None = None
         self._partial_mask: tuple[Array, Array] | None = None
 
@@ -120,17 +124,23 @@ class SparseTerm(Term):
         assert isinstance(block.values, SparseTensor)
         self._values = _arrange(block.values)
         self._held_out = isinstance(block.mask, HeldOut)
-        self._listed = _arrange(block.mask.cells) if isinstance(block.mask, (HeldOut, Observed)) else None
+        self._listed = (
+            _arrange(block.mask.cells) if isinstance(block.mask, (HeldOut, Observed)) else None
+        )
 
     def rhs(self, flat: Sequence[Array], position: int) -> Array:
         """See :meth:`Term.rhs`."""
-        return kernels.mttkrp(self._values, [flat[k] for k in self.factors], self.factors.index(position))
+        return kernels.mttkrp(
+            self._values, [flat[k] for k in self.factors], self.factors.index(position)
+        )
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams from the listed cells: their sum, or what they leave of the whole."""
         if self._listed is None:
             return super().gram(flat, grams, position)
-        rows = kernels.row_grams(self._listed, [flat[k] for k in self.factors], self.factors.index(position))
+        rows = kernels.row_grams(
+            self._listed, [flat[k] for k in self.factors], self.factors.index(position)
+        )
         return super().gram(flat, grams, position) - rows if self._held_out else rows
 
 
@@ -165,7 +175,9 @@ def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:
     losses = []
     for term in terms:
         last = term.factors[0] if isinstance(term, SparseTerm) else _cheapest(term, flat)
-        losses.append(term.loss(term.rhs(flat, last), term.gram(flat, grams, last), flat[last], grams[last]))
+        losses.append(
+            term.loss(term.rhs(flat, last), term.gram(flat, grams, last), flat[last], grams[last])
+        )
     return losses
 
 

@@ -75,7 +75,9 @@ def read_columns(path: str | PathLike[str], columns: Columns, after: int = 0) ->
 def _without_first(piece: bytes, lines: int) -> bytes:
     """Blank the first lines of a piece, so that the others keep their numbers."""
     parts = piece.split(b"\n", lines)
-    return b"\n" * (len(parts) - 1) + parts[-1] if len(parts) > lines else b"\n" * piece.count(b"\n")
+    return (
+        b"\n" * (len(parts) - 1) + parts[-1] if len(parts) > lines else b"\n" * piece.count(b"\n")
+    )
 
 
 def first_line(path: str | PathLike[str]) -> tuple[int, list[bytes]]:
@@ -122,7 +124,9 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _too_long(path: Path, number: int) -> ScoupError:
-    return ScoupError.expected(f"{path}, line {number}", f"at most {LONGEST_LINE} characters", "a longer line")
+    return ScoupError.expected(
+        f"{path}, line {number}", f"at most {LONGEST_LINE} characters", "a longer line"
+    )
 
 
 def open_text(path: Path) -> gzip.GzipFile | BinaryIO:
@@ -134,15 +138,23 @@ def open_text(path: Path) -> gzip.GzipFile | BinaryIO:
         raise ScoupError.expected(str(path), "a text file", "no such file") from None
     if packed or path.suffix != ".gz":
         return gzip.open(path, "rb") if packed else open(path, "rb")
-    raise ScoupError.expected(str(path), "a gzip file", "something else", "fetch it again, or drop the ending .gz")
+    raise ScoupError.expected(
+        str(path), "a gzip file", "something else", "fetch it again, or drop the ending .gz"
+    )
 
 
 def _parse(piece: bytes, columns: Columns, count: int | None) -> Array:
     """Return the numbers of a run of lines, or raise ValueError if any line is not as asked."""
     if b"#" in piece or b"%" in piece:
-        piece = b"\n".join(b"" if line.lstrip()[:1] in (b"#", b"%") else line for line in piece.split(b"\n"))
+        piece = b"\n".join(
+            b"" if line.lstrip()[:1] in (b"#", b"%") else line for line in piece.split(b"\n")
+        )
     if columns.unknown:
-        piece = piece.replace(b"\t\\N\n", b"\t-1\n").replace(b" \\N\n", b" -1\n").replace(b"\t\\N\r\n", b"\t-1\r\n")
+        piece = (
+            piece.replace(b"\t\\N\n", b"\t-1\n")
+            .replace(b" \\N\n", b" -1\n")
+            .replace(b"\t\\N\r\n", b"\t-1\r\n")
+        )
     text = np.frombuffer(piece, dtype=np.uint8)
     blank = _BLANK[text]
     starts = ~blank

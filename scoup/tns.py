@@ -26,7 +26,9 @@ def parse_tns(path: str | PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
         if count == 0:
             coords, values = np.empty((table.shape[1] - 1, lines), np.int32), np.empty(lines)
         if table[:, :-1].max() > _LARGEST:
-            raise ScoupError.expected(str(path), f"indices up to {_LARGEST}", int(table[:, :-1].max()))
+            raise ScoupError.expected(
+                str(path), f"indices up to {_LARGEST}", int(table[:, :-1].max())
+            )
         here = slice(count, count + len(table))
         np.subtract(table[:, :-1].T, 1, out=coords[:, here], casting="unsafe")
         values[here] = table[:, -1]

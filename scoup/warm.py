@@ -22,12 +22,19 @@ def warm() -> None:
     rng = generator(0, "warm")
     dense = rng.standard_normal((9, 2100, 12))
     sides, shown = [rng.standard_normal((9, columns)) for columns in (5, 20)], dense > -1.5
-    cells, links = SparseTensor.from_dense(dense * (dense > 1)), SparseTensor.from_dense(sides[0] * (sides[0] > 0))
+    cells, links = (
+        SparseTensor.from_dense(dense * (dense > 1)),
+        SparseTensor.from_dense(sides[0] * (sides[0] > 0)),
+    )
     hidden = HeldOut(SparseTensor.from_dense(dense * ~shown))
     whole = [CoupledData(dense, {0: sides}), CoupledData(cells, {0: links})]
     for data in whole:
         SCOUP(2, sampling=1.5, repetitions=2, finish="complete", max_iter=2).fit(data)
-    for data in [*whole, CoupledData(dense, {0: sides}, shown), CoupledData(cells, {0: links}, hidden)]:
+    for data in [
+        *whole,
+        CoupledData(dense, {0: sides}, shown),
+        CoupledData(cells, {0: links}, hidden),
+    ]:
         for rank in WIDTHS:
             found = CMTF(rank, init="random", max_iter=2).fit(data).factors_
             model_at(hidden.cells.coords, found.weights, found.modes)

@@ -42,7 +42,9 @@ def hide(data, fraction, seed):
     def holes(array):
         return np.where(rng.random(array.shape) < fraction, np.nan, array)
 
-    return CoupledData(holes(data.tensor), {m: holes(y) for m, y in data.matrices.items()}, weights=data.weights)
+    return CoupledData(
+        holes(data.tensor), {m: holes(y) for m, y in data.matrices.items()}, weights=data.weights
+    )
 
 
 def as_sparse(data):

@@ -18,7 +18,9 @@ def leave_two_out(answers, values, alpha=200.0):
         train = np.setdiff1d(np.arange(len(answers)), test)
         spread = answers[train].std(axis=0)
         Q = (answers - answers[train].mean(axis=0)) / np.where(spread > 0, spread, 1)
-        ridge = np.linalg.solve(Q[train] @ Q[train].T + alpha * np.eye(train.size), Q[train] @ Q[test].T).T
+        ridge = np.linalg.solve(
+            Q[train] @ Q[train].T + alpha * np.eye(train.size), Q[train] @ Q[test].T
+        ).T
         # Rows of ``guess`` and ``truth`` are weights over the nouns' centred images, so products go through the Gram.
         centre = np.zeros(len(answers))
         centre[train] = 1 / train.size

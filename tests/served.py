@@ -20,7 +20,9 @@ def start(folder, port):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.log").open("ab") as log:
-        server = subprocess.Popen(ui.command(folder, port), env=ui.environment(), stdout=log, stderr=log)
+        server = subprocess.Popen(
+            ui.command(folder, port), env=ui.environment(), stdout=log, stderr=log
+        )
     assert ui.wait(server, port), (folder / "server.log").read_text()[-3000:]
     return server
 

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoup.coupled import CoupledData
-from scoup.experiments import anomaly, detect, kinds
+from scoup.coupled import CoupledData, Dataset
+from scoup.experiments.anomaly import detect, kinds
+from scoup.experiments.anomaly import measure as anomaly
+from scoup.measures import Context, pick
 from scoup.records import Labels
-from scoup.results import Context, pick
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 USERS, DAYS = 60, 30
@@ -22,7 +22,9 @@ CONTEXT = Context("anomaly", "planted", "whole", "all", 0, "simulated")
 def network():
     """Noise, a spammer (user 5, day 7), a birthday (wall 9, day 20) and a conversation of 25 days."""
     rng = generator(0, "test", "network")
-    noise = np.array([rng.integers(USERS, size=300), rng.integers(USERS, size=300), rng.integers(DAYS, size=300)])
+    noise = np.array(
+        [rng.integers(USERS, size=300), rng.integers(USERS, size=300), rng.integers(DAYS, size=300)]
+    )
     walls = np.arange(20, 50)
     spam = np.array([walls, np.full(30, 5), np.full(30, 7)])
     guests = np.array([np.full(18, 9), np.arange(30, 48), np.full(18, 20)])
@@ -33,8 +35,8 @@ def network():
 
 def spec(value, **sample):
     chosen = {"sampling": (1, 1, 2), "shared": 0.3, "repetitions": 4, **sample}
-    fits = FitSpec(6, init="random", max_iter=40, tol=0.0)
-    return detect.DetectSpec(value, (1.0,), SampleSpec(6, **chosen), fits, MergeSpec())
+    fits = FitSpec(rank=6, init="random", max_iter=40, tol=0.0)
+    return detect.DetectSpec(value, (1.0,), SampleSpec(rank=6, **chosen), fits, MergeSpec())
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +51,14 @@ def test_the_spammer_comes_out_on_top_and_the_birthday_next(table):
 
 
 def test_a_conversation_is_typed_but_never_above_a_burst(network):
-    found = anomaly.read_found(detect.detect(network, spec("counts", sampling=(1, 1, 1)), seed=0)["found"])
-    talks = [place for place, one in enumerate(found) if one.kind == "conversation" and one.leaders[:2] == (1, 2)]
+    found = anomaly.read_found(
+        detect.detect(network, spec("counts", sampling=(1, 1, 1)), seed=0)["found"]
+    )
+    talks = [
+        place
+        for place, one in enumerate(found)
+        if one.kind == "conversation" and one.leaders[:2] == (1, 2)
+    ]
     bursts = [place for place, one in enumerate(found) if one.kind in kinds.ANOMALIES]
     assert talks
     assert max(bursts) < min(talks)
@@ -87,7 +95,9 @@ def test_scores_are_measured_against_the_truth_and_the_direct_count(network, tab
     for kind in planted:
         assert pick(found, "precision_at", plan=anomaly.ALL, kind=kind, k=1)[0].value == 1
         assert pick(found, "planted_found", plan=anomaly.ALL, kind=kind)[0].value == 1
-    wrong = anomaly.measure({"rare": table}, posts, {"star-out": {(5, 8)}, "star-in": {(8, 20)}}, CONTEXT)
+    wrong = anomaly.measure(
+        {"rare": table}, posts, {"star-out": {(5, 8)}, "star-in": {(8, 20)}}, CONTEXT
+    )
     assert {metric.value for metric in wrong if metric.name == "planted_found"} == {0.0}
 
 

@@ -22,7 +22,12 @@ MACHINE = {
 
 
 def stored(part="kernels", checks=(), results=None, remarks=()):
-    return Stored(part, Outcome(results or {}, list(checks), list(remarks)), MACHINE, [[0.5, 1, 1], [2.5, 1, 1]])
+    return Stored(
+        part,
+        Outcome(results or {}, list(checks), list(remarks)),
+        MACHINE,
+        [[0.5, 1, 1], [2.5, 1, 1]],
+    )
 
 
 def test_a_cost_is_reached_at_the_end_of_a_sweep_and_never_between_two():
@@ -31,7 +36,11 @@ def test_a_cost_is_reached_at_the_end_of_a_sweep_and_never_between_two():
 
 
 def test_the_lowest_cost_is_anybodys():
-    results = {"a": {"curves": [[(1, 3.0)], [(1, 2.0)]]}, "b": {"curves": [[(5, 2.5)]]}, "c": {"seconds": 1.0}}
+    results = {
+        "a": {"curves": [[(1, 3.0)], [(1, 2.0)]]},
+        "b": {"curves": [[(5, 2.5)]]},
+        "c": {"seconds": 1.0},
+    }
     assert lowest(results) == 2.0
 
 
@@ -67,7 +76,10 @@ def test_als_is_sooner_where_it_has_cds_final_cost():
 
 
 def test_a_summary_keeps_every_run_and_every_curve():
-    runs = [{"seconds": s, "cost": c, "curve": [(s, c)]} for s, c in ((3.0, 1.0), (1.0, 2.0), (2.0, 9.0))]
+    runs = [
+        {"seconds": s, "cost": c, "curve": [(s, c)]}
+        for s, c in ((3.0, 1.0), (1.0, 2.0), (2.0, 9.0))
+    ]
     got = summary(runs)
     assert got["seconds"] == 2.0
     assert got["quartiles"] == [1.5, 2.5]
@@ -89,13 +101,20 @@ def test_the_limit_of_a_kernel_is_the_worse_of_memory_and_arithmetic():
         "sparse mttkrp 0": one(1.0, 4e9, 1e9),
     }
     shares = [remark.rsplit(": ", 1)[1] for remark in roofline(results)[1:]]
-    assert shares == ["50% of the memory limit", "80% of the arithmetic limit", "80% of the memory limit"]
+    assert shares == [
+        "50% of the memory limit",
+        "80% of the arithmetic limit",
+        "80% of the memory limit",
+    ]
 
 
 def test_the_table_stands_between_the_markers_and_is_replaced_as_a_whole(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
-    checks = [Check("ours / theirs", Spread(0.1, 0.2, 0.3), "<=", 0.6), Check.single("slow", np.inf, "<=", 1.0)]
+    checks = [
+        Check("ours / theirs", Spread(0.1, 0.2, 0.3), "<=", 0.6),
+        Check.single("slow", np.inf, "<=", 1.0),
+    ]
     for _ in range(2):
         table.fill(readme, [stored(checks=checks, remarks=["limits: none"])])
     text = readme.read_text()
@@ -120,7 +139,9 @@ def test_an_outcome_comes_back_from_its_file_and_names_no_machine(tmp_path, monk
     monkeypatch.setattr(stored_outcome, "OUT", tmp_path)
     assert stored_outcome.read("dense") is None
     checks = [Check("never", Spread(1.0, np.inf, np.inf), ">=", 2.0)]
-    path = stored_outcome.write("dense", Outcome({"als": {"seconds": 1.0}}, checks), [0.0, 0.0, 0.0])
+    path = stored_outcome.write(
+        "dense", Outcome({"als": {"seconds": 1.0}}, checks), [0.0, 0.0, 0.0]
+    )
     back = stored_outcome.read("dense")
     assert back.outcome.checks == checks
     assert back.outcome.results == {"als": {"seconds": 1.0}}
@@ -131,14 +152,33 @@ def test_an_outcome_comes_back_from_its_file_and_names_no_machine(tmp_path, monk
 def test_figures_are_drawn_from_what_there_is(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FIGURES", tmp_path)
     monkeypatch.setattr(figures, "PIXELS", tmp_path / "pixels")
-    runs = {"runs": [1.0, 2.0], "seconds": 1.5, "curves": [[(0.1, 2.0), (1.0, 1.0)], [(0.2, 2.0), (2.0, 1.0)]]}
+    runs = {
+        "runs": [1.0, 2.0],
+        "seconds": 1.5,
+        "curves": [[(0.1, 2.0), (1.0, 1.0)], [(0.2, 2.0), (2.0, 1.0)]],
+    }
     grown = {"seconds": 1.0, "one_thread": 2.0, "fit_bytes": 3e6, "data_bytes": 1e6}
     parts = [
-        stored("dense", results={"als compressed": runs, "scoup complete (1, 300, 1)": runs, "genten cp_als": runs}),
-        stored("growth", results={"cells/10": grown, "cells/100": grown, "rank/2": grown, "rank/4": grown}),
+        stored(
+            "dense",
+            results={
+                "als compressed": runs,
+                "scoup complete (1, 300, 1)": runs,
+                "genten cp_als": runs,
+            },
+        ),
+        stored(
+            "growth",
+            results={"cells/10": grown, "cells/100": grown, "rank/2": grown, "rank/4": grown},
+        ),
     ]
     drawn = figures.draw(parts)
-    assert sorted(path.name for path in drawn) == ["dense.png", "dense.svg", "growth.png", "growth.svg"]
+    assert sorted(path.name for path in drawn) == [
+        "dense.png",
+        "dense.svg",
+        "growth.png",
+        "growth.svg",
+    ]
     assert "simulated data" in (tmp_path / "dense.svg").read_text()
 
 

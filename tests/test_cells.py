@@ -11,7 +11,9 @@ from tests.planted import planted
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
-@pytest.mark.parametrize("estimator", [CMTF(3, seed=4, max_iter=7), SCOUP(3, sampling=(2, 1, 1), finish="refit")])
+@pytest.mark.parametrize(
+    "estimator", [CMTF(3, seed=4, max_iter=7), SCOUP(3, sampling=(2, 1, 1), finish="refit")]
+)
 def test_a_clone_has_the_same_parameters_and_no_fit(estimator):
     data, _ = planted((8, 9, 7), 2, seed=0)
     copy = clone(estimator.fit(data))
@@ -25,7 +27,9 @@ def test_a_grid_search_finds_the_planted_rank(estimator):
     search = GridSearchCV(estimator, {"rank": [1, 2, 3]}, cv=FOLDS).fit(Cells(data))
     assert search.best_params_ == {"rank": 2}
     assert search.best_estimator_.factors_.rank == 2
-    assert search.best_score_ == pytest.approx(1 / 1.04, abs=0.03)  # what the noise leaves to explain
+    assert search.best_score_ == pytest.approx(
+        1 / 1.04, abs=0.03
+    )  # what the noise leaves to explain
 
 
 def test_scores_of_folds_are_those_of_hidden_cells():
@@ -36,7 +40,9 @@ def test_scores_of_folds_are_those_of_hidden_cells():
     hidden[train] = False
     values = np.where(hidden.reshape(8, 9, 7), np.nan, data.tensor)
     model = CMTF(2).fit(CoupledData(values, data.matrices))
-    guess = np.einsum("f,if,jf,kf->ijk", model.factors_.weights, *model.factors_.modes).reshape(-1)[test]
+    guess = np.einsum("f,if,jf,kf->ijk", model.factors_.weights, *model.factors_.modes).reshape(-1)[
+        test
+    ]
     truth = np.asarray(data.tensor).reshape(-1)[test]
     assert scores[0] == pytest.approx(1 - np.sum((truth - guess) ** 2) / np.sum(truth**2), rel=1e-6)
 
@@ -46,7 +52,16 @@ def test_cells_that_are_missing_already_are_no_samples():
     values[0, 0, 0] = np.nan
     cells = Cells(CoupledData(values))
     assert cells.shape == (7,)
-    assert cells[np.array([0, 2, 3, 6]), ...].blocks[0].values.ravel().tolist() == [0, 2, 0, 4, 5, 0, 0, 8]
+    assert cells[np.array([0, 2, 3, 6]), ...].blocks[0].values.ravel().tolist() == [
+        0,
+        2,
+        0,
+        4,
+        5,
+        0,
+        0,
+        8,
+    ]
 
 
 def test_observed_cells_of_a_sparse_tensor_are_samples_and_a_bare_one_is_refused():

@@ -4,20 +4,25 @@ import numpy as np
 import pytest
 
 from scoup import plot
-from scoup.coupled import CoupledData
-from scoup.experiments import clusters, images
+from scoup.coupled import CoupledData, Dataset
+from scoup.experiments import _images as images
+from scoup.experiments.clusters import measure as clusters
+from scoup.measures import Context, pick
 from scoup.plot import pages
 from scoup.records import Labels
-from scoup.results import Context, pick
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 GRID, KINDS, EACH = (4, 5, 6), 4, 6
 CONTEXT = Context("clusters", "planted", "whole", "groups", 0, "simulated")
 SPEC = clusters.ClustersSpec(
-    5.0, 3, 400, SampleSpec(3, (1, 2, 1), None, 0.5, 2), FitSpec(3, max_iter=60), MergeSpec("joint", "complete")
+    5.0,
+    3,
+    400,
+    SampleSpec(rank=3, sampling=(1, 2, 1), side_sampling=None, shared=0.5, repetitions=2),
+    FitSpec(rank=3, max_iter=60),
+    MergeSpec(merge="joint", finish="complete"),
 )
 
 
@@ -26,9 +31,13 @@ def dataset():
     """Nouns of four categories; three latent numbers of each category make images and answers."""
     rng = generator(0, "test", "clusters")
     kinds = np.repeat(np.arange(KINDS), EACH)
-    latent = 2 * rng.standard_normal((KINDS, 3))[kinds] + 0.2 * rng.standard_normal((KINDS * EACH, 3))
+    latent = 2 * rng.standard_normal((KINDS, 3))[kinds] + 0.2 * rng.standard_normal(
+        (KINDS * EACH, 3)
+    )
     size = int(np.prod(GRID))
-    images = np.einsum("if,jf,kf->ijk", latent, rng.standard_normal((size, 3)), 1 + rng.random((2, 3)))
+    images = np.einsum(
+        "if,jf,kf->ijk", latent, rng.standard_normal((size, 3)), 1 + rng.random((2, 3))
+    )
     images += 0.5 * rng.standard_normal(images.shape) + 1.0
     answers = latent @ rng.standard_normal((3, 20)) + 0.1 * rng.standard_normal((KINDS * EACH, 20))
     x, y, z = np.unravel_index(np.arange(size), GRID)
@@ -58,7 +67,9 @@ def test_planted_categories_beat_random_deals(dataset, merged):
 def test_categories_that_mean_nothing_do_not_beat_random_deals(dataset, merged):
     dealt = generator(3, "test", "deal").permutation(dataset.label("noun").columns["category"])
     nouns = Labels("noun", dataset.labels[0].ids, {"category": dealt})
-    found = clusters.measure(merged, Dataset(dataset.data, [nouns, *dataset.labels[1:]]), SPEC, CONTEXT)
+    found = clusters.measure(
+        merged, Dataset(dataset.data, [nouns, *dataset.labels[1:]]), SPEC, CONTEXT
+    )
     assert pick(found, "p_value")[0].value > 0.05
 
 
@@ -68,7 +79,9 @@ def test_components_point_up_and_the_model_does_not_change(dataset, merged):
     assert fits["tensor"] > 0.9
     from scoup.metrics import block_fits
 
-    assert block_fits(clusters.prepare(dataset.data, 5.0), merged.factors) == pytest.approx(fits, abs=1e-6)
+    assert block_fits(clusters.prepare(dataset.data, 5.0), merged.factors) == pytest.approx(
+        fits, abs=1e-6
+    )
 
 
 def test_purity_counts_the_most_frequent_category():
@@ -94,7 +107,12 @@ def test_the_page_holds_everything_itself_and_escapes_names(dataset, merged):
     assert "http" not in page.replace("http-equiv", "")
     assert "&lt;script&gt;" in page
     assert "simulated data" in page
-    assert sorted(made) == ["component1.nii.gz", "component2.nii.gz", "component3.nii.gz", "index.html"]
+    assert sorted(made) == [
+        "component1.nii.gz",
+        "component2.nii.gz",
+        "component3.nii.gz",
+        "index.html",
+    ]
 
 
 def test_without_places_there_are_no_images(dataset, merged):
@@ -109,15 +127,28 @@ def own(dataset):
     """The same in the words of a user: four modes, subjects first, and dishes instead of nouns."""
     subjects, kinds = dataset.labels[2], dataset.labels[0].columns
     dishes = Labels("dish", np.array([f"dish{n}" for n in range(KINDS * EACH)]), kinds)
-    images = np.moveaxis(np.asarray(dataset.data.blocks[0].values), 2, 0).reshape(2, KINDS * EACH, 30, 4)
-    labels = [subjects, dishes, Labels("sensor", np.arange(30)), Labels("hour", np.arange(4)), dataset.labels[3]]
+    images = np.moveaxis(np.asarray(dataset.data.blocks[0].values), 2, 0).reshape(
+        2, KINDS * EACH, 30, 4
+    )
+    labels = [
+        subjects,
+        dishes,
+        Labels("sensor", np.arange(30)),
+        Labels("hour", np.arange(4)),
+        dataset.labels[3],
+    ]
     tastes = Labels("taste", np.array([f"Taste{n} in $" for n in range(20)]))
     return Dataset(CoupledData(images, {1: dataset.data.blocks[1].values}), [*labels[:4], tastes])
 
 
 def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words(own):
     wide = clusters.ClustersSpec(
-        5.0, 3, 400, SampleSpec(3, (1, 1, 2, 1), None, 0.5, 2), FitSpec(3, max_iter=60), MergeSpec("joint", "complete")
+        5.0,
+        3,
+        400,
+        SampleSpec(rank=3, sampling=(1, 1, 2, 1), side_sampling=None, shared=0.5, repetitions=2),
+        FitSpec(rank=3, max_iter=60),
+        MergeSpec(merge="joint", finish="complete"),
     )
     found = clusters.find(own, wide, seed=0)
     assert (found.factors.modes[0].sum(axis=0) >= 0).all()
@@ -125,7 +156,9 @@ def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words(own):
     assert pick(metrics, "p_value")[0].value < 0.05
     material = clusters.material(found, own, wide, CONTEXT)
     assert material[0]["names"] == ["dish", "taste", "subject"]
-    shown = pages.files("clusters", *material)["index.html"].decode() + " ".join(texts(metrics, material))
+    shown = pages.files("clusters", *material)["index.html"].decode() + " ".join(
+        texts(metrics, material)
+    )
     assert "dish1" in shown
     assert "Taste1" in shown
     for word in ("noun", "question", "voxel"):

@@ -41,13 +41,23 @@ def merged(one, other):
 
 
 def configured(name):
-    return merged(yaml.safe_load((ROOT / "config.yaml").read_text()), yaml.safe_load(Path(f"{name}.yaml").read_text()))
+    return merged(
+        yaml.safe_load((ROOT / "config.yaml").read_text()),
+        yaml.safe_load(Path(f"{name}.yaml").read_text()),
+    )
 
 
 def test_inspect_says_what_there_is_and_what_to_try(posts, capsys):
     assert main(["inspect", "posts.csv", "links.csv"]) == 0
     said = capsys.readouterr().out
-    for words in ("posts.csv  30 x 25 x 20", "poster", "heaviest: ", "on mode wall", "memory  data", "sampling ["):
+    for words in (
+        "posts.csv  30 x 25 x 20",
+        "poster",
+        "heaviest: ",
+        "on mode wall",
+        "memory  data",
+        "sampling [",
+    ):
         assert words in said
     assert "experiment leave_two_out would be skipped" in said
 
@@ -84,7 +94,8 @@ def test_sampling_factors_for_another_number_of_modes_are_refused(posts):
     config.check_modes(whole, kept)
     whole["plans"]["scoup"]["sampling"] = [2, 2, 2, 2]
     with pytest.raises(
-        ScoupError, match=r"plans.scoup.sampling: expected one factor, or 3, one a mode of mine \(wall, "
+        ScoupError,
+        match=r"plans.scoup.sampling: expected one factor, or 3, one a mode of mine \(wall, ",
     ):
         config.check_modes(whole, kept)
 
@@ -92,8 +103,13 @@ def test_sampling_factors_for_another_number_of_modes_are_refused(posts):
 def test_new_for_dense_images_with_a_subject_mode(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("images.npy", generator(0, "test", "command").standard_normal((12, 40, 3)))
-    Path("answers.csv").write_text("thing,big,alive\n" + "".join(f"{n},{n % 3},{n % 2}\n" for n in range(12)))
-    assert main(["new", "brain", "images.npy", "answers.csv:0", "--columns", "thing,voxel,subject"]) == 0
+    Path("answers.csv").write_text(
+        "thing,big,alive\n" + "".join(f"{n},{n % 3},{n % 2}\n" for n in range(12))
+    )
+    assert (
+        main(["new", "brain", "images.npy", "answers.csv:0", "--columns", "thing,voxel,subject"])
+        == 0
+    )
     whole = configured("brain")
     config.check(whole, SCHEMA)
     kept, _ = config.leave_out(whole)
@@ -104,24 +120,48 @@ def test_new_for_dense_images_with_a_subject_mode(tmp_path, monkeypatch):
 def test_nothing_is_overwritten(posts, capsys):
     Path("mine.yaml").write_text("precious")
     assert main(["new", "mine", "posts.csv"]) == 2
-    assert capsys.readouterr().err == "scoup: mine.yaml: it is there already; remove it or take another name.\n"
+    assert (
+        capsys.readouterr().err
+        == "scoup: mine.yaml: it is there already; remove it or take another name.\n"
+    )
     assert Path("mine.yaml").read_text() == "precious"
 
 
 BAD = {
-    "no such file": (["inspect", "none.csv"], "scoup: none.csv: expected a text file, got no such file."),
-    "a matrix first": (["inspect", "links.csv"], "name the file of the tensor first; the others are matrices."),
+    "no such file": (
+        ["inspect", "none.csv"],
+        "scoup: none.csv: expected a text file, got no such file.",
+    ),
+    "a matrix first": (
+        ["inspect", "links.csv"],
+        "name the file of the tensor first; the others are matrices.",
+    ),
     "a wide matrix first": (
         ["inspect", "wide.csv", "posts.csv"],
         "wide.csv: expected a cell a line: a column of labels for each mode, and one of values, got numbers with "
         "decimal points in a, b; if it is a matrix, name the tensor's file first; else say --columns and --value.",
     ),
-    "a tensor behind another": (["inspect", "posts.csv", "posts.csv"], "if it is the tensor, name it first"),
+    "a tensor behind another": (
+        ["inspect", "posts.csv", "posts.csv"],
+        "if it is the tensor, name it first",
+    ),
     "a folder": (["inspect", "."], "a name that ends in .npy, .npz"),
-    "no file of labels": (["inspect", "posts.csv", "--labels", "wall"], "--labels: expected MODE=FILE, got 'wall'."),
-    "an unknown mode": (["inspect", "posts.csv", "links.csv:who"], "a mode among wall, poster, day behind the colon"),
-    "a bad name": (["new", "my data", "posts.csv"], "scoup: NAME: expected letters, digits and _, got 'my data'."),
-    "an unknown column": (["inspect", "posts.csv", "--value", "n"], "posts.csv, line 1: expected a column 'n'"),
+    "no file of labels": (
+        ["inspect", "posts.csv", "--labels", "wall"],
+        "--labels: expected MODE=FILE, got 'wall'.",
+    ),
+    "an unknown mode": (
+        ["inspect", "posts.csv", "links.csv:who"],
+        "a mode among wall, poster, day behind the colon",
+    ),
+    "a bad name": (
+        ["new", "my data", "posts.csv"],
+        "scoup: NAME: expected letters, digits and _, got 'my data'.",
+    ),
+    "an unknown column": (
+        ["inspect", "posts.csv", "--value", "n"],
+        "posts.csv, line 1: expected a column 'n'",
+    ),
 }
 
 
@@ -146,7 +186,10 @@ def test_bad_usage_gives_code_2_and_help_gives_examples(capsys):
 
 def test_python_m_scoup_is_the_same(posts):
     done = subprocess.run(
-        [sys.executable, "-m", "scoup", "inspect", "x.csv"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "scoup", "inspect", "x.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "scoup: x.csv: expected a text file, got no such file.\n"
@@ -166,7 +209,9 @@ def test_a_matrix_is_turned_if_that_makes_it_fit(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((5, 4, 3)))
     np.save(tmp_path / "b.npy", np.ones((7, 4)))
     options = guess([str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]).options
-    assert options["matrices"] == [{"file": str(tmp_path / "b.npy"), "mode": "mode1", "transpose": True}]
+    assert options["matrices"] == [
+        {"file": str(tmp_path / "b.npy"), "mode": "mode1", "transpose": True}
+    ]
 
 
 def test_a_four_way_list_of_cells_is_inspected(tmp_path, capsys, monkeypatch):
@@ -176,8 +221,13 @@ def test_a_four_way_list_of_cells_is_inspected(tmp_path, capsys, monkeypatch):
     assert main(["inspect", "a.tns", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = SparseTensor(cells.T - 1, np.ones(3000), tuple(cells.max(axis=0)))
-    assert (found["tensor"]["shape"], found["tensor"]["nonzeros"]) == (list(expected.shape), expected.nnz)
-    assert found["skipped"]["anomaly"].startswith("it looks for bursts in sparse counts of three modes")
+    assert (found["tensor"]["shape"], found["tensor"]["nonzeros"]) == (
+        list(expected.shape),
+        expected.nnz,
+    )
+    assert found["skipped"]["anomaly"].startswith(
+        "it looks for bursts in sparse counts of three modes"
+    )
 
 
 def test_each_kind_of_data_has_the_experiments_of_the_paper():
@@ -194,11 +244,21 @@ def images(folder, subject_at=2):
     """A dense tensor as an array and as a table of all of its cells, a matrix about things, and their categories."""
     rng = generator(0, "test", "images")
     values = rng.standard_normal((12, 5, 3))
-    names = [[f"thing{n}" for n in range(10, 22)], [f"s{n}" for n in range(5)], ["ann", "bob", "cem"]]
-    cells = [f"{names[0][i]},{names[1][j]},{names[2][k]},{values[i, j, k]}" for i, j, k in np.ndindex(values.shape)]
+    names = [
+        [f"thing{n}" for n in range(10, 22)],
+        [f"s{n}" for n in range(5)],
+        ["ann", "bob", "cem"],
+    ]
+    cells = [
+        f"{names[0][i]},{names[1][j]},{names[2][k]},{values[i, j, k]}"
+        for i, j, k in np.ndindex(values.shape)
+    ]
     (folder / "cells.csv").write_text("\n".join(["thing,sensor,subject,reading", *cells]) + "\n")
     np.save(folder / "cells.npy", np.moveaxis(values, 2, subject_at))
-    rows = [f"{name},{a},{b}" for name, (a, b) in zip(names[0], rng.standard_normal((12, 2)), strict=True)]
+    rows = [
+        f"{name},{a},{b}"
+        for name, (a, b) in zip(names[0], rng.standard_normal((12, 2)), strict=True)
+    ]
     (folder / "answers.csv").write_text("\n".join(["thing,is it red,is it big", *rows]) + "\n")
     kinds = [f"{name},kind{n % 3}" for n, name in enumerate(names[0])]
     (folder / "things.csv").write_text("\n".join(["thing,category", *kinds]) + "\n")
@@ -206,7 +266,9 @@ def images(folder, subject_at=2):
 
 
 @pytest.mark.parametrize("subject_at", [0, 2])
-def test_images_in_any_form_and_order_are_told_apart_and_clustered(tmp_path, monkeypatch, subject_at):
+def test_images_in_any_form_and_order_are_told_apart_and_clustered(
+    tmp_path, monkeypatch, subject_at
+):
     monkeypatch.chdir(tmp_path)
     images(tmp_path, subject_at)
     names = "thing,sensor,subject" if subject_at == 2 else "subject,thing,sensor"
@@ -246,13 +308,23 @@ def test_cells_that_are_not_listed_are_zero_or_missing_as_told(tmp_path):
 
 @pytest.mark.parametrize(
     ("heading", "hinted"),
-    [("user,item,day,stars", 1), ("user,item,day,grade", 1), ("num,item,day,user", 1), ("user,item,day", 0)],
+    [
+        ("user,item,day,stars", 1),
+        ("user,item,day,grade", 1),
+        ("num,item,day,user", 1),
+        ("user,item,day", 0),
+    ],
 )
-def test_a_column_that_looks_like_values_is_named_in_a_hint(tmp_path, capsys, monkeypatch, heading, hinted):
+def test_a_column_that_looks_like_values_is_named_in_a_hint(
+    tmp_path, capsys, monkeypatch, heading, hinted
+):
     monkeypatch.chdir(tmp_path)
     names = heading.split(",")
     rng = generator(0, "test", "hint")
-    rows = [",".join(str(n) for n in row) for row in rng.integers(1, (60, 50, 40, 6)[: len(names)], (300, len(names)))]
+    rows = [
+        ",".join(str(n) for n in row)
+        for row in rng.integers(1, (60, 50, 40, 6)[: len(names)], (300, len(names)))
+    ]
     Path("ratings.csv").write_text("\n".join([heading, *rows]) + "\n")
     assert main(["inspect", "ratings.csv", "--json"]) == 0
     hints = json.loads(capsys.readouterr().out)["hints"]
@@ -280,7 +352,9 @@ def test_a_matrix_that_fits_two_modes_is_put_on_the_first_and_says_so(tmp_path):
     files = [str(tmp_path / "t.npy"), str(tmp_path / "m.npy")]
     found = guess(files, columns=["a", "b", "c"])
     assert found.options["matrices"][0]["mode"] == "a"
-    assert found.hints[0].endswith(f"it fits the modes a and c and is put on the first; {files[1]}:c says otherwise")
+    assert found.hints[0].endswith(
+        f"it fits the modes a and c and is put on the first; {files[1]}:c says otherwise"
+    )
     told = guess([files[0], f"{files[1]}:c"], columns=["a", "b", "c"])
     assert (told.options["matrices"][0]["mode"], told.hints) == ("c", [])
 
@@ -296,14 +370,19 @@ def test_without_a_verb_there_is_help(capsys):
 
 def test_things_too_few_or_too_many_to_be_told_apart(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for things, words in ((6, "it needs 8 things"), (400, "all pairs of 400 things would take hours")):
+    for things, words in (
+        (6, "it needs 8 things"),
+        (400, "all pairs of 400 things would take hours"),
+    ):
         np.save("t.npy", generator(0, "test", "things").standard_normal((things, 3, 2)))
         np.save("m.npy", np.ones((things, 2)))
         assert main(["inspect", "t.npy", "m.npy", "--columns", "thing,sensor,subject"]) == 0
         assert f"experiment leave_two_out would be skipped: {words}" in capsys.readouterr().out
 
 
-def test_cells_that_are_missing_as_nan_leave_out_what_cannot_do_without_them(tmp_path, capsys, monkeypatch):
+def test_cells_that_are_missing_as_nan_leave_out_what_cannot_do_without_them(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     values = generator(0, "test", "holes").standard_normal((12, 5, 3))
     values[0, 0, 0] = np.nan
@@ -313,4 +392,7 @@ def test_cells_that_are_missing_as_nan_leave_out_what_cannot_do_without_them(tmp
     skipped = json.loads(capsys.readouterr().out)["skipped"]
     assert {"speedup", "leave_two_out", "clusters"} <= set(skipped)
     assert {"accuracy", "sparsity", "missing", "rank"}.isdisjoint(skipped)
-    assert skipped["speedup"] == "the printed algorithm, with which it compares, knows no missing cells"
+    assert (
+        skipped["speedup"]
+        == "the printed algorithm, with which it compares, knows no missing cells"
+    )

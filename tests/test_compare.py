@@ -64,7 +64,9 @@ def test_what_only_one_folder_has_is_said():
 
 @pytest.fixture
 def folders(tmp_path):
-    return tracked.make(tmp_path / "a", value=2.0), tracked.make(tmp_path / "b", value=1.0, mark="real")
+    return tracked.make(tmp_path / "a", value=2.0), tracked.make(
+        tmp_path / "b", value=1.0, mark="real"
+    )
 
 
 def test_the_command_prints_every_number_with_its_direction(folders, capsys):
@@ -78,7 +80,12 @@ def test_the_command_prints_every_number_with_its_direction(folders, capsys):
 
 def test_the_page_says_that_one_folder_is_simulated(folders, tmp_path, capsys):
     page = tmp_path / "page.html"
-    assert compare.main([*(str(folder / "results") for folder in folders), "--html", str(page), "--changed"]) == 0
+    assert (
+        compare.main(
+            [*(str(folder / "results") for folder in folders), "--html", str(page), "--changed"]
+        )
+        == 0
+    )
     text = page.read_text()
     assert "Some of the data is simulated" in text
     assert "simulated against real" in text

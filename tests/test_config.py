@@ -30,27 +30,61 @@ def test_the_committed_configuration_passes(given):
 
 
 REFUSED = [
-    ("plans.scoup.rnak", 3, r"plans\.scoup\.rnak: expected one of the keys rank, .*; perhaps 'rank' was meant\."),
-    ("experimnts", {}, r"config\.experimnts: expected one of the keys .*; perhaps 'experiments' was meant\."),
+    (
+        "plans.scoup.rnak",
+        3,
+        r"plans\.scoup\.rnak: expected one of the keys rank, .*; perhaps 'rank' was meant\.",
+    ),
+    (
+        "experimnts",
+        {},
+        r"config\.experimnts: expected one of the keys .*; perhaps 'experiments' was meant\.",
+    ),
     ("plans.scoup.rank", "five", r"plans\.scoup\.rank: expected a whole number, got 'five'\."),
     ("plans.scoup.rank", 0, r"plans\.scoup\.rank: expected at least 1, got 0\."),
     ("plans.scoup.shared", 1.5, r"plans\.scoup\.shared: expected at most 1, got 1\.5\."),
     ("plans.scoup.sampling", "3", r"plans\.scoup\.sampling: expected a number.*, got '3'\."),
-    ("plans.scoup.sampling", [3, 0.5, 1], r"plans\.scoup\.sampling\.1: expected at least 1, got 0\.5\."),
-    ("plans.scoup.solver", "asl", r"plans\.scoup\.solver: expected one of als, .*; perhaps 'als' was meant\."),
-    ("variants.missing10.fraction", 2, r"variants\.missing10\.fraction: expected at most 0\.99, got 2\."),
+    (
+        "plans.scoup.sampling",
+        [3, 0.5, 1],
+        r"plans\.scoup\.sampling\.1: expected at least 1, got 0\.5\.",
+    ),
+    (
+        "plans.scoup.solver",
+        "asl",
+        r"plans\.scoup\.solver: expected one of als, .*; perhaps 'als' was meant\.",
+    ),
+    (
+        "variants.missing10.fraction",
+        2,
+        r"variants\.missing10\.fraction: expected at most 0\.99, got 2\.",
+    ),
     (
         "experiments.accuracy.datasets",
         ["brainQ"],
         r"experiments\.accuracy\.datasets: expected one of .*'brainq' was meant\.",
     ),
-    ("experiments.accuracy.baseline", "fulll", r"experiments\.accuracy\.baseline: .*; perhaps 'full' was meant\."),
-    ("experiments.missing.variants", ["whole", "missing15"], r"experiments\.missing\.variants: expected one of whole"),
-    ("datasets.brainq.kind", "brain", r"datasets\.brainq\.kind: expected one of .*; perhaps 'brainq' was meant\."),
+    (
+        "experiments.accuracy.baseline",
+        "fulll",
+        r"experiments\.accuracy\.baseline: .*; perhaps 'full' was meant\.",
+    ),
+    (
+        "experiments.missing.variants",
+        ["whole", "missing15"],
+        r"experiments\.missing\.variants: expected one of whole",
+    ),
+    (
+        "datasets.brainq.kind",
+        "brain",
+        r"datasets\.brainq\.kind: expected one of .*; perhaps 'brainq' was meant\.",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "words"), REFUSED, ids=[f"{path}={value}" for path, value, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("path", "value", "words"), REFUSED, ids=[f"{path}={value}" for path, value, _ in REFUSED]
+)
 def test_refusals_name_the_key_and_the_remedy(given, path, value, words):
     change(given, path, value)
     with pytest.raises(ScoupError, match=words):
@@ -66,7 +100,8 @@ def test_an_experiment_set_to_null_is_left_out(given):
 def test_a_missing_key_is_named(given):
     del given["plans"]["scoup"]["rank"]
     with pytest.raises(
-        ScoupError, match=r"plans\.scoup\.rank: expected a value, got nothing; write 'rank:' under plans"
+        ScoupError,
+        match=r"plans\.scoup\.rank: expected a value, got nothing; write 'rank:' under plans",
     ):
         config.check(given, SCHEMA)
 
@@ -80,13 +115,18 @@ def test_rank_above_the_sample_size_is_refused(given):
 
 def test_the_papers_own_settings_are_not_refused():
     plan = {"rank": 25, "sampling": [1000, 1000, 100]}
-    asked = {"plans": {"anomaly": plan}, "experiments": {"anomaly": {"datasets": ["facebook"], "plans": ["anomaly"]}}}
+    asked = {
+        "plans": {"anomaly": plan},
+        "experiments": {"anomaly": {"datasets": ["facebook"], "plans": ["anomaly"]}},
+    }
     config.check_ranks(asked, {"facebook": (63891, 63891, 1847)})
 
 
 def test_a_sampling_of_the_wrong_length_is_refused(given):
     given["plans"]["scoup"]["sampling"] = [3, 86, 1, 1]
-    with pytest.raises(ScoupError, match=r"plans\.scoup\.sampling: expected one factor, or 3, one a mode of brainq"):
+    with pytest.raises(
+        ScoupError, match=r"plans\.scoup\.sampling: expected one factor, or 3, one a mode of brainq"
+    ):
         config.check_ranks(given, {"brainq": (60, 77775, 9)})
 
 

@@ -26,7 +26,8 @@ def test_nan_means_missing_and_a_mask_adds_to_it():
 def test_both_readings_of_a_sparse_mask():
     tensor = SparseTensor.from_dense(CUBE)
     held, bare, listed = (
-        CoupledData(tensor, tensor_mask=m).blocks[0] for m in (HeldOut(CELLS), CELLS, Observed(CELLS))
+        CoupledData(tensor, tensor_mask=m).blocks[0]
+        for m in (HeldOut(CELLS), CELLS, Observed(CELLS))
     )
     assert held.observed == bare.observed == 22
     assert listed.observed == 2
@@ -48,11 +49,21 @@ def test_weights():
 
 def test_select_keeps_the_coupling_and_the_weights():
     data, _ = planted((5, 6, 7), 2, 0, modes=(0, 2), weights="balanced")
-    indices = [np.array([0, 3]), np.array([1, 2, 5]), np.array([6, 0]), np.array([0, 9]), np.array([4])]
+    indices = [
+        np.array([0, 3]),
+        np.array([1, 2, 5]),
+        np.array([6, 0]),
+        np.array([0, 9]),
+        np.array([4]),
+    ]
     part = data.select(indices)
     np.testing.assert_array_equal(part.tensor, data.tensor[np.ix_(*indices[:3])])
-    np.testing.assert_array_equal(part.matrices[0], data.matrices[0][np.ix_(indices[0], indices[3])])
-    np.testing.assert_array_equal(part.matrices[2], data.matrices[2][np.ix_(indices[2], indices[4])])
+    np.testing.assert_array_equal(
+        part.matrices[0], data.matrices[0][np.ix_(indices[0], indices[3])]
+    )
+    np.testing.assert_array_equal(
+        part.matrices[2], data.matrices[2][np.ix_(indices[2], indices[4])]
+    )
     assert part.block_weights == data.block_weights
 
 

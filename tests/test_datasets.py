@@ -29,5 +29,7 @@ def test_brainq_is_nine_subjects_and_the_questions():
 
 
 def test_unknown_name():
-    with pytest.raises(ScoupError, match=r"dataset: expected one of brainq, facebook, .*got 'netflix'"):
+    with pytest.raises(
+        ScoupError, match=r"dataset: expected one of brainq, facebook, .*got 'netflix'"
+    ):
         datasets.get("netflix")

@@ -46,7 +46,9 @@ def publish(monkeypatch, root, files, checked=True):
     """Point the table of data sets at ``root``."""
     source = datasets.get("facebook")
     remote = tuple(
-        RemoteFile(name, (f"{root}/{name}",), hashlib.sha256(body).hexdigest() if checked else "", 0, kind)
+        RemoteFile(
+            name, (f"{root}/{name}",), hashlib.sha256(body).hexdigest() if checked else "", 0, kind
+        )
         for (name, body), kind in zip(files.items(), ("wall", "links"), strict=True)
     )
     monkeypatch.setitem(datasets.DATASETS, "facebook", dataclasses.replace(source, files=remote))
@@ -80,7 +82,9 @@ def test_download_then_cache(server, published, monkeypatch, tmp_path):
 
 def test_unreachable_with_auto_falls_back_and_says_so(published, monkeypatch, tmp_path):
     publish(monkeypatch, nowhere(), published)
-    with pytest.warns(ScoupWarning, match=r"facebook: simulated data is used, since facebook-wall.txt.gz: no host"):
+    with pytest.warns(
+        ScoupWarning, match=r"facebook: simulated data is used, since facebook-wall.txt.gz: no host"
+    ):
         made = obtain("facebook", "auto", tmp_path / "a", "tiny", 3)
     assert (made.source, made.mark, made.size, made.seed) == ("simulate", "simulated", "tiny", 3)
     assert "no host could be reached" in made.reason
@@ -107,7 +111,9 @@ def test_wrong_checksum_never_falls_back(server, published, monkeypatch, tmp_pat
     publish(monkeypatch, server.root, published)
     server.files = {f"/{name}": body for name, body in published.items()}
     server.tricks["/facebook-links.txt.gz"] = [("flip", 100)]
-    with pytest.raises(ScoupError, match=r"facebook-links.txt.gz from .*: expected sha256 .*, got sha256"):
+    with pytest.raises(
+        ScoupError, match=r"facebook-links.txt.gz from .*: expected sha256 .*, got sha256"
+    ):
         obtain("facebook", policy, tmp_path / "a")
     assert names(tmp_path / "a") == []
 
@@ -149,13 +155,17 @@ def test_local_files_are_taken_and_left_alone(published, monkeypatch, tmp_path, 
 def test_local_errors(published, monkeypatch, tmp_path):
     publish(monkeypatch, nowhere(), published)
     with pytest.raises(
-        ScoupError, match=r"facebook-wall.txt.gz: expected the file in a folder given by local:FOLDER or"
+        ScoupError,
+        match=r"facebook-wall.txt.gz: expected the file in a folder given by local:FOLDER or",
     ):
         obtain("facebook", "local", tmp_path / "a")
     with pytest.raises(ScoupError, match=r"facebook-wall.txt.gz: expected the file in .*mine"):
         obtain("facebook", f"local:{tmp_path / 'mine'}", tmp_path / "a")
     (tmp_path / "facebook-wall.txt.gz").write_bytes(b"other")
-    with pytest.raises(ScoupError, match=r"facebook-wall.txt.gz: expected sha256 .*; replace it by the published file"):
+    with pytest.raises(
+        ScoupError,
+        match=r"facebook-wall.txt.gz: expected sha256 .*; replace it by the published file",
+    ):
         obtain("facebook", "auto", tmp_path / "a", local=tmp_path)
 
 
@@ -178,7 +188,11 @@ def test_simulated_twice_is_the_same_record(tmp_path):
     )
 
 
-@pytest.mark.parametrize(("name", "policy"), [("facebook", "guess"), ("facebook", "download:x"), ("fakebook", "auto")])
+@pytest.mark.parametrize(
+    ("name", "policy"), [("facebook", "guess"), ("facebook", "download:x"), ("fakebook", "auto")]
+)
 def test_wrong_words(tmp_path, name, policy):
-    with pytest.raises(ScoupError, match=r"(source: expected one of auto, local|dataset: expected one of brainq)"):
+    with pytest.raises(
+        ScoupError, match=r"(source: expected one of auto, local|dataset: expected one of brainq)"
+    ):
         obtain(name, policy, tmp_path / "a")

@@ -19,7 +19,9 @@ def same_bytes(one, other):
 def test_the_number_of_jobs_changes_nothing(finish):
     data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
     for form in (data, as_sparse(data)[0]):
-        one, four = (SCOUP(3, sampling=2, finish=finish, jobs=jobs, seed=7).fit(form) for jobs in (1, 4))
+        one, four = (
+            SCOUP(3, sampling=2, finish=finish, jobs=jobs, seed=7).fit(form) for jobs in (1, 4)
+        )
         assert same_bytes(one.factors_, four.factors_)
         assert one.report_.losses == four.report_.losses
 
@@ -34,7 +36,9 @@ def test_repetition_k_does_not_change_when_more_are_asked_for():
 def test_repetitions_fitted_one_by_one_elsewhere_merge_to_the_same_bytes():
     data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
     model = SCOUP(3, sampling=2, seed=7).fit(data)
-    apart = [fit_repetition(data, sample, FitSpec(3), 7) for sample in reversed(model.samples_)]
+    apart = [
+        fit_repetition(data, sample, FitSpec(rank=3), 7) for sample in reversed(model.samples_)
+    ]
     merged = merge(apart[::-1], model.samples_, data, MergeSpec())
     assert same_bytes(merged.factors, model.factors_)
 
@@ -84,8 +88,12 @@ def test_prediction_expands_questions_to_images():
 def test_transform_of_training_rows_gives_their_factor_rows():
     data, _ = planted((20, 30, 5), 3, 0, side=12)
     model = CMTF(3, tol=1e-12).fit(data)
-    np.testing.assert_allclose(model.transform(data.matrices[0]), model.factors_.modes[0], atol=1e-6)
-    np.testing.assert_allclose(model.transform(data.tensor, block="tensor"), model.factors_.modes[0], atol=1e-6)
+    np.testing.assert_allclose(
+        model.transform(data.matrices[0]), model.factors_.modes[0], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        model.transform(data.tensor, block="tensor"), model.factors_.modes[0], atol=1e-6
+    )
 
 
 def test_parameters_by_name():
@@ -141,7 +149,9 @@ def test_scoup_with_missing_cells_finds_planted_factors():
     data, truth = planted((30, 40, 9), 3, 0, side=20)
     rng = np.random.default_rng(0)
     holes = CoupledData(np.where(rng.random(data.shape) < 0.3, np.nan, data.tensor), data.matrices)
-    model = SCOUP(3, sampling=(2, 2, 1), finish="complete", seed=1, tol=1e-10, max_iter=1000).fit(holes)
+    model = SCOUP(3, sampling=(2, 2, 1), finish="complete", seed=1, tol=1e-10, max_iter=1000).fit(
+        holes
+    )
     assert factor_match_score(model.factors_.flat, truth) > 0.99
 
 

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from scoup import metrics
-from scoup.experiments import accuracy, missing, sparsity, speedup
+from scoup.experiments.accuracy import measure as accuracy
+from scoup.experiments.missing import measure as missing
+from scoup.experiments.sparsity import measure as sparsity
+from scoup.experiments.speedup import measure as speedup
 from scoup.fit import fit, fit_repetition
 from scoup.holdout import hold_out
-from scoup.results import Context, pick
+from scoup.measures import Context, pick
 from scoup.sample import draw
 from scoup.specs import FitSpec, SampleSpec
 from tests.planted import planted
@@ -48,7 +51,9 @@ def test_accuracy_reports_every_number_of_repetitions_for_every_merge(measured):
 
 
 def test_accuracy_of_the_joint_merge_improves_and_completion_reaches_the_full_fit(measured):
-    first, *_, last = (metric.value for metric in pick(measured, "explained_share", merge="joint", finish="none"))
+    first, *_, last = (
+        metric.value for metric in pick(measured, "explained_share", merge="joint", finish="none")
+    )
     assert last > first
     done = pick(measured, "relative_cost", merge="joint", finish="complete", repetitions=4)
     assert done[0].value == pytest.approx(1.0, abs=0.02)
@@ -56,16 +61,25 @@ def test_accuracy_of_the_joint_merge_improves_and_completion_reaches_the_full_fi
 
 def test_accuracy_calls_a_run_monotone_only_if_its_own_costs_never_rise(measured):
     for how in ("joint", "paper"):
-        costs = [metric.value for metric in pick(measured, "relative_cost", merge=how, finish="none")]
+        costs = [
+            metric.value for metric in pick(measured, "relative_cost", merge=how, finish="none")
+        ]
         told = pick(measured, "monotone", merge=how, finish="none")[0].value
         assert told == float(all(after <= before * (1 + 1e-9) for before, after in pairwise(costs)))
 
 
 def test_sparsity_compares_non_zeros_with_the_full_fit(data, full, runs):
     found = sparsity.measure(
-        data, {"half": runs}, full.factors, ["none", "complete"], replace(CONTEXT, experiment="sparsity")
+        data,
+        {"half": runs},
+        full.factors,
+        ["none", "complete"],
+        replace(CONTEXT, experiment="sparsity"),
     )
-    size = {finish: pick(found, "output_size", finish=finish)[0].value for finish in ("none", "complete")}
+    size = {
+        finish: pick(found, "output_size", finish=finish)[0].value
+        for finish in ("none", "complete")
+    }
     ratio = pick(found, "relative_output_size", finish="none")[0]
     assert ratio.value == pytest.approx(metrics.output_size(full.factors) / size["none"])
     assert ratio.plan == "half"
@@ -76,15 +90,21 @@ def test_controls_bracket_the_results(measured, timed):
     for found in (measured, timed):
         (chance,) = pick(found, "control_share", control="random")
         assert 0 <= chance.value < 0.2
-        assert all(run.value > chance.value for run in pick(found, "explained_share", finish="complete"))
+        assert all(
+            run.value > chance.value for run in pick(found, "explained_share", finish="complete")
+        )
 
 
 def test_planted_factors_are_a_control_of_sparsity(runs):
     data, truth = planted((20, 24, 8), 2, seed=0, noise=0.1)
     full = fit(data, SPEC, seed=0).factors
-    found = sparsity.measure(data, {"half": runs}, full, ["none"], replace(CONTEXT, experiment="sparsity"), truth)
+    found = sparsity.measure(
+        data, {"half": runs}, full, ["none"], replace(CONTEXT, experiment="sparsity"), truth
+    )
     (cost,) = pick(found, "control_cost", control="planted")
-    assert 1.0 <= cost.value < 1.2  # no worse than the noise it was shaken by, and the fit goes a little below that
+    assert (
+        1.0 <= cost.value < 1.2
+    )  # no worse than the noise it was shaken by, and the fit goes a little below that
     assert pick(found, "planted_output_size")[0].value == 1.0
 
 
@@ -92,14 +112,22 @@ def hidden(data, fraction, solver="als"):
     cells = hold_out(data, fraction, seed=1)
     fitted = fit(cells.data, replace(SPEC, solver=solver), seed=0)
     return missing.Fitted(
-        fraction, fitted.factors, [{"cpu": 0.5, "sweeps": 7}, {"cpu": 0.25, "sweeps": 3}], cells.coords, cells.truth
+        fraction,
+        fitted.factors,
+        [{"cpu": 0.5, "sweeps": 7}, {"cpu": 0.25, "sweeps": 3}],
+        cells.coords,
+        cells.truth,
     )
 
 
 @pytest.fixture(scope="module", params=["als", "cd"])
 def holes(request, data):
-    variants = {f"missing{int(100 * share)}": hidden(data, share, request.param) for share in (0.2, 0.6)}
-    whole = {"whole": missing.Fitted(0.0, fit(data, SPEC, seed=0).factors, [{"cpu": 1.0, "sweeps": 5}])}
+    variants = {
+        f"missing{int(100 * share)}": hidden(data, share, request.param) for share in (0.2, 0.6)
+    }
+    whole = {
+        "whole": missing.Fitted(0.0, fit(data, SPEC, seed=0).factors, [{"cpu": 1.0, "sweeps": 5}])
+    }
     return missing.measure(data, whole | variants, replace(CONTEXT, experiment="missing"))
 
 
@@ -127,7 +155,9 @@ def test_the_visible_mean_leaves_the_hidden_cells_out(data):
 
 @pytest.fixture(scope="module")
 def timed(data):
-    spec = speedup.SpeedupSpec(2, 0.35, [[2, 2, 1]], 2, ["none", "complete"], [1, 2], sweeps=5, repeats=1)
+    spec = speedup.SpeedupSpec(
+        2, 0.35, [[2, 2, 1]], 2, ["none", "complete"], [1, 2], sweeps=5, repeats=1
+    )
     return speedup.measure(data, spec, replace(CONTEXT, experiment="speedup"))
 
 
@@ -149,21 +179,35 @@ def test_speedup_contenders_of_the_full_fit_reach_the_same_cost(timed):
 
 def test_speedup_workers_do_not_change_the_cost(timed):
     for finish in ("none", "complete"):
-        costs = {metric.value for metric in pick(timed, "relative_cost", contender="SCOUP", finish=finish)}
+        costs = {
+            metric.value
+            for metric in pick(timed, "relative_cost", contender="SCOUP", finish=finish)
+        }
         assert len(costs) == 1
 
 
 @pytest.mark.parametrize("module", ["accuracy", "missing", "sparsity", "speedup"])
-def test_claims_carry_the_experiment_and_its_provenance(module, measured, holes, timed, data, full, runs):
+def test_claims_carry_the_experiment_and_its_provenance(
+    module, measured, holes, timed, data, full, runs
+):
     found = {
         "accuracy": measured,
-        "missing": [*holes, *(replace(m, at={**m.at, "fraction": 0.5}) for m in pick(holes, "snr"))],
+        "missing": [
+            *holes,
+            *(replace(m, at={**m.at, "fraction": 0.5}) for m in pick(holes, "snr")),
+        ],
         "sparsity": sparsity.measure(
-            data, {"half": runs}, full.factors, ["none", "complete"], replace(CONTEXT, experiment="sparsity")
+            data,
+            {"half": runs},
+            full.factors,
+            ["none", "complete"],
+            replace(CONTEXT, experiment="sparsity"),
         ),
         "speedup": timed,
     }[module]
-    claims = {"accuracy": accuracy, "missing": missing, "sparsity": sparsity, "speedup": speedup}[module].claims(found)
+    claims = {"accuracy": accuracy, "missing": missing, "sparsity": sparsity, "speedup": speedup}[
+        module
+    ].claims(found)
     assert claims
     assert {claim.experiment for claim in claims} == {module}
     assert {claim.provenance for claim in claims} == {"simulated"}

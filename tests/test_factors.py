@@ -20,7 +20,9 @@ def test_wrapping_changes_the_form_and_not_the_model(data, seed):
     factors = wrap(flat, data)
     np.testing.assert_allclose(tensor_of(factors), cp(flat[: data.ndim]), atol=1e-10)
     for number, mode in enumerate(sorted(data.matrices)):
-        np.testing.assert_allclose(matrix_of(factors, mode), flat[mode] @ flat[data.ndim + number].T, atol=1e-10)
+        np.testing.assert_allclose(
+            matrix_of(factors, mode), flat[mode] @ flat[data.ndim + number].T, atol=1e-10
+        )
     assert (np.diff(factors.weights) <= 0).all()
     for mode in factors.modes:
         np.testing.assert_allclose(np.linalg.norm(mode, axis=0), 1.0)

@@ -51,7 +51,12 @@ def good_names(cache):
 def test_good_file_comes_once(server, tmp_path):
     record, old = fetch(remote(server), tmp_path, fine)
     assert (tmp_path / "a.bin").read_bytes() == BODY
-    assert (record.sha256, record.bytes, record.address, old) == (SHA, len(BODY), f"{server.root}/a.bin", False)
+    assert (record.sha256, record.bytes, record.address, old) == (
+        SHA,
+        len(BODY),
+        f"{server.root}/a.bin",
+        False,
+    )
     again, old = fetch(remote(server), tmp_path, fine)
     assert old
     assert again == record
@@ -87,7 +92,9 @@ def test_changed_file_is_not_put_together_from_two_versions(server, tmp_path):
 def test_flipped_bit_names_file_and_both_checksums_and_leaves_nothing(server, tmp_path):
     server.tricks["/a.bin"] = [("flip", 5000)]
     found = hashlib.sha256(BODY[:5000] + bytes([BODY[5000] ^ 1]) + BODY[5001:]).hexdigest()
-    with pytest.raises(ScoupError, match=rf"a.bin from .*: expected sha256 {SHA}, got sha256 {found}"):
+    with pytest.raises(
+        ScoupError, match=rf"a.bin from .*: expected sha256 {SHA}, got sha256 {found}"
+    ):
         fetch(remote(server), tmp_path, fine)
     assert good_names(tmp_path) == []
     assert not (tmp_path / ".a.bin.part").exists()
@@ -105,7 +112,9 @@ def test_flipped_bit_in_an_old_part_is_healed(server, tmp_path):
 def test_damaged_cache_is_noticed(server, tmp_path):
     fetch(remote(server), tmp_path, fine)
     (tmp_path / "a.bin").write_bytes(b"short")
-    with pytest.raises(ScoupError, match=rf"a.bin: expected sha256 {SHA}, got .*; delete it and run again"):
+    with pytest.raises(
+        ScoupError, match=rf"a.bin: expected sha256 {SHA}, got .*; delete it and run again"
+    ):
         fetch(remote(server), tmp_path, fine)
 
 
@@ -129,9 +138,13 @@ def test_dead_hosts_are_asked_once(server, tmp_path, monkeypatch):
     nowhere = f"http://127.0.0.1:{closed_port()}"
     dead, probes = {}, []
     probe = fetching._probe
-    monkeypatch.setattr(fetching, "_probe", lambda address: probes.append(address) or probe(address))
+    monkeypatch.setattr(
+        fetching, "_probe", lambda address: probes.append(address) or probe(address)
+    )
     for name in ("a", "b", "c"):
-        with pytest.raises(UnreachableError, match=r"no host could be reached .*Connection refused"):
+        with pytest.raises(
+            UnreachableError, match=r"no host could be reached .*Connection refused"
+        ):
             fetch(RemoteFile(name, (f"{nowhere}/{name}",), SHA), tmp_path, fine, dead)
     assert len(probes) == 1
 
@@ -169,7 +182,10 @@ def test_two_processes_fetch_once(server, tmp_path):
         "print(int(fetch(RemoteFile('a.bin', (address,), sha256), Path(folder), print)[1]))"
     )
     run = [sys.executable, "-c", program, f"{server.root}/a.bin", SHA, str(tmp_path)]
-    two = [subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    two = [
+        subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     for process in two:
         assert process.stdout.readline() == "ready\n"
     for process in two:

@@ -51,7 +51,10 @@ def long_table(array, names):
 
 def write_tns(path, array):
     coords, values = cells(array)
-    lines = "".join(f"{' '.join(map(str, at + 1))} {value:g}\n" for at, value in zip(coords, values, strict=True))
+    lines = "".join(
+        f"{' '.join(map(str, at + 1))} {value:g}\n"
+        for at, value in zip(coords, values, strict=True)
+    )
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt") as file:
         file.write("# a comment\n" + lines)
@@ -68,7 +71,9 @@ def write_sparse_npz(path, array):
 
 def write_subs(path, array):
     coords, values = cells(array)
-    scipy_io.savemat(path, {"subs": coords + 1.0, "vals": values[:, None], "size": np.array(array.shape)})
+    scipy_io.savemat(
+        path, {"subs": coords + 1.0, "vals": values[:, None], "size": np.array(array.shape)}
+    )
 
 
 TENSORS = {
@@ -94,8 +99,12 @@ MATRICES = {
     "b.tns": write_tns,
     "b.csv": lambda path, array: long_table(array, SIDES).to_csv(path, index=False),
     "b.parquet": lambda path, array: long_table(array, SIDES).to_parquet(path),
-    "wide.csv": lambda path, array: pd.DataFrame(array, columns=list("pqrs")).to_csv(path, index_label="item"),
-    "wide.parquet": lambda path, array: pd.DataFrame(array, columns=list("pqrs")).reset_index().to_parquet(path),
+    "wide.csv": lambda path, array: pd.DataFrame(array, columns=list("pqrs")).to_csv(
+        path, index_label="item"
+    ),
+    "wide.parquet": lambda path, array: (
+        pd.DataFrame(array, columns=list("pqrs")).reset_index().to_parquet(path)
+    ),
     "b.mat": lambda path, array: scipy_io.savemat(path, {"Y": array}),
     "sparse.mat": lambda path, array: scipy_io.savemat(path, {"Y": sparse.csc_array(array)}),
     "b.mtx": write_mtx,
@@ -105,19 +114,27 @@ MATRICES = {
 def same_factors(dataset, tensor, matrix):
     """Whether a fit to what was read is a fit to the same data in memory, to the last bit."""
     as_read = [isinstance(block.values, SparseTensor) for block in dataset.data.blocks]
-    given = [SparseTensor.from_dense(a) if kept else a for a, kept in zip((tensor, matrix), as_read, strict=True)]
+    given = [
+        SparseTensor.from_dense(a) if kept else a
+        for a, kept in zip((tensor, matrix), as_read, strict=True)
+    ]
     ours, theirs = (
         CMTF(2, max_iter=5, init="random").fit(data).factors_
         for data in (dataset.data, CoupledData(given[0], {0: given[1]}))
     )
-    assert all(np.array_equal(one, other) for one, other in zip(ours.flat, theirs.flat, strict=True))
+    assert all(
+        np.array_equal(one, other) for one, other in zip(ours.flat, theirs.flat, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", TENSORS)
 def test_a_tensor_in_each_format_gives_the_same_factors_as_in_memory(tmp_path, name):
     TENSORS[name](tmp_path / name, counts())
     np.save(tmp_path / "b.npy", features())
-    options = {"tensor": str(tmp_path / name), "matrices": [{"file": str(tmp_path / "b.npy"), "mode": 0}]}
+    options = {
+        "tensor": str(tmp_path / name),
+        "matrices": [{"file": str(tmp_path / "b.npy"), "mode": 0}],
+    }
     dataset = couple_files(FilesOptions.of(options))
     assert dataset.data.shape == SHAPE
     same_factors(dataset, counts(), features())
@@ -128,7 +145,10 @@ def test_a_matrix_in_each_format_gives_the_same_factors_as_in_memory(tmp_path, n
     MATRICES[name](tmp_path / name, features())
     TENSORS["a.csv"](tmp_path / "a.csv", counts())
     layout = {"layout": "wide"} if name.startswith("wide") else {}
-    options = {"tensor": str(tmp_path / "a.csv"), "matrices": [{"file": str(tmp_path / name), "mode": "item"} | layout]}
+    options = {
+        "tensor": str(tmp_path / "a.csv"),
+        "matrices": [{"file": str(tmp_path / name), "mode": "item"} | layout],
+    }
     same_factors(couple_files(FilesOptions.of(options)), counts(), features())
 
 
@@ -146,13 +166,16 @@ def test_any_number_of_modes(tmp_path, name, shape):
 
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize(
-    ("form", "field"), [("dense", "real"), ("dense", "integer"), ("sparse", "real"), ("sparse", "pattern")]
+    ("form", "field"),
+    [("dense", "real"), ("dense", "integer"), ("sparse", "real"), ("sparse", "pattern")],
 )
 def test_matrix_market_as_scipy_writes_it(tmp_path, form, symmetric, field):
     matrix = features(4) + features(4).T if symmetric else features(4)
     matrix = (matrix > 1).astype(float) if field == "pattern" else matrix
     given_ = sparse.coo_array(matrix) if form == "sparse" else matrix
-    scipy_io.mmwrite(tmp_path / "a.mtx", given_, field=field, symmetry="symmetric" if symmetric else "general")
+    scipy_io.mmwrite(
+        tmp_path / "a.mtx", given_, field=field, symmetry="symmetric" if symmetric else "general"
+    )
     values = read(Source(str(tmp_path / "a.mtx"))).values
     assert np.array_equal(values.to_dense() if isinstance(values, SparseTensor) else values, matrix)
 
@@ -167,7 +190,11 @@ def test_labels_of_any_type_are_kept_in_their_order(tmp_path):
     text = "who, n ,day,count\nzoë,10,2008-02-01,1\n Ann ,9,2008-01-01,2\n\nzoë,10,2008-02-01,3\n"
     dataset = couple_files(FilesOptions.of({"tensor": write(tmp_path, "a.csv", text)}))
     assert [label.name for label in dataset.labels] == ["who", "n", "day"]
-    assert [label.ids.tolist() for label in dataset.labels] == [["Ann", "zoë"], [9, 10], ["2008-01-01", "2008-02-01"]]
+    assert [label.ids.tolist() for label in dataset.labels] == [
+        ["Ann", "zoë"],
+        [9, 10],
+        ["2008-01-01", "2008-02-01"],
+    ]
     assert dataset.data.blocks[0].values.to_dense()[1, 1, 1] == 4
 
 
@@ -176,7 +203,11 @@ def test_parquet_keeps_dates_and_numbers(tmp_path):
     frame = pd.DataFrame({"a": [2.5, 1.5], "b": [True, False], "c": days})
     frame.to_parquet(tmp_path / "a.parquet")
     content = read(Source(str(tmp_path / "a.parquet")))
-    assert [ids.tolist() for ids in content.ids] == [[1.5, 2.5], ["False", "True"], ["2008-01-01", "2008-02-01"]]
+    assert [ids.tolist() for ids in content.ids] == [
+        [1.5, 2.5],
+        ["False", "True"],
+        ["2008-01-01", "2008-02-01"],
+    ]
 
 
 def test_a_table_without_a_heading_counts_its_lines(tmp_path):
@@ -201,9 +232,15 @@ def test_rows_of_a_matrix_find_their_mode_by_label(tmp_path):
 
 def test_a_table_with_a_row_for_each_position_names_the_mode(tmp_path):
     np.save(tmp_path / "a.npy", counts())
-    wide = write(tmp_path, "wide.csv", "thing,p,q\n" + "".join(f"{name},{n},1\n" for n, name in enumerate("zyxwvutsr")))
+    wide = write(
+        tmp_path,
+        "wide.csv",
+        "thing,p,q\n" + "".join(f"{name},{n},1\n" for n, name in enumerate("zyxwvutsr")),
+    )
     matrices = [{"file": wide, "mode": 0, "layout": "wide"}]
-    dataset = couple_files(FilesOptions.of({"tensor": str(tmp_path / "a.npy"), "matrices": matrices}))
+    dataset = couple_files(
+        FilesOptions.of({"tensor": str(tmp_path / "a.npy"), "matrices": matrices})
+    )
     assert "".join(dataset.labels[0].ids) == "zyxwvutsr"
     assert dataset.data.blocks[1].values[:, 0].tolist() == list(range(9))
     assert dataset.facts["left_out"] == [0]
@@ -234,10 +271,14 @@ def test_missing_cells_of_dense_data(tmp_path):
 def test_missing_cells_of_sparse_data(tmp_path):
     tensor = write(tmp_path, "a.csv", "a,b,c,value\n1,1,1,2\n1,2,2,0\n2,2,2,5\n")
     hidden = write(tmp_path, "hidden.csv", "a,b,c\n2,1,1\n")
-    block = couple_files(FilesOptions.of({"tensor": {"file": tensor, "missing": hidden}})).data.blocks[0]
+    block = couple_files(
+        FilesOptions.of({"tensor": {"file": tensor, "missing": hidden}})
+    ).data.blocks[0]
     assert isinstance(block.mask, HeldOut)
     assert block.mask.cells.coords.T.tolist() == [[1, 0, 0]]
-    block = couple_files(FilesOptions.of({"tensor": {"file": tensor, "observed": "listed"}})).data.blocks[0]
+    block = couple_files(
+        FilesOptions.of({"tensor": {"file": tensor, "observed": "listed"}})
+    ).data.blocks[0]
     assert isinstance(block.mask, Observed)
     assert block.observed == 3  # a listed zero is known to be zero
 
@@ -269,7 +310,9 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "words"), [(n, *case) for n, cases in BAD.items() for case in cases])
+@pytest.mark.parametrize(
+    ("name", "text", "words"), [(n, *case) for n, cases in BAD.items() for case in cases]
+)
 def test_a_bad_file_gives_one_sentence_with_file_line_and_column(tmp_path, name, text, words):
     with pytest.raises(ScoupError) as error:
         couple_files(FilesOptions.of({"tensor": write(tmp_path, name, text)}))
@@ -294,8 +337,12 @@ def test_bad_options_are_refused(options, words):
 def test_a_matrix_that_fits_nowhere_is_refused(tmp_path):
     tensor = write(tmp_path, "a.csv", "a,b,c\n1,1,1\n")
     other = write(tmp_path, "b.csv", "user,friend\nann,bob\n")
-    with pytest.raises(ScoupError, match=r"expected labels of a, such as '1', got none of user, such as 'ann'"):
-        couple_files(FilesOptions.of({"tensor": tensor, "matrices": [{"file": other, "mode": "a"}]}))
+    with pytest.raises(
+        ScoupError, match=r"expected labels of a, such as '1', got none of user, such as 'ann'"
+    ):
+        couple_files(
+            FilesOptions.of({"tensor": tensor, "matrices": [{"file": other, "mode": "a"}]})
+        )
     with pytest.raises(ScoupError, match="write the mode that its rows are as 'mode'"):
         couple_files(FilesOptions.of({"tensor": tensor, "matrices": [other]}))
 
@@ -335,7 +382,9 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(written, tmp_path_fac
     source = Source(str(path), layout="wide" if name.startswith("wide") else "long")
     for look in (read, peek):
         sentence = refusal(look, source)
-        assert sentence is None or (str(path) in sentence and "\n" not in sentence and sentence.endswith("."))
+        assert sentence is None or (
+            str(path) in sentence and "\n" not in sentence and sentence.endswith(".")
+        )
 
 
 @given(
@@ -360,7 +409,9 @@ def test_a_tensor_does_not_change_with_the_arrays_it_was_made_of():
     assert tensor.values.tolist() == [1.0, 2.0]
 
 
-@given(st.lists(st.integers(0, 20), min_size=1), st.lists(st.integers(0, 20), min_size=1, unique=True))
+@given(
+    st.lists(st.integers(0, 20), min_size=1), st.lists(st.integers(0, 20), min_size=1, unique=True)
+)
 def test_labels_are_found_among_others(own, among):
     wanted = [among.index(one) if one in among else -1 for one in own]
     assert places(np.array(own), np.array(among)).tolist() == wanted
@@ -378,7 +429,9 @@ def test_download_records_the_users_files_and_leaves_them_where_they_are(tmp_pat
     assert "files" in DATASETS
 
 
-def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_its_file(tmp_path, monkeypatch):
+def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_its_file(
+    tmp_path, monkeypatch
+):
     shape, count = (3000, 2000, 1000, 100), 150_000
     places_ = generator(4, "test", "files").integers(1, shape, (count, 4))
     path = tmp_path / "a.tns"
@@ -386,7 +439,9 @@ def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_it
     # As for a tensor of a hundred times the size: pieces are small against the whole, and it is not arranged.
     monkeypatch.setattr("scoup.text._PIECE", 1 << 15)
     monkeypatch.setattr("scoup.kernels.listed.LARGE", 1000)
-    CMTF(2, max_iter=1, init="random").fit(CoupledData(SparseTensor.from_dense(counts(5, (20, 12, 11, 10)))))
+    CMTF(2, max_iter=1, init="random").fit(
+        CoupledData(SparseTensor.from_dense(counts(5, (20, 12, 11, 10))))
+    )
     tracemalloc.start()
     try:
         dataset = couple_files(FilesOptions.of({"tensor": str(path)}))

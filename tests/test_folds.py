@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup.experiments.folds import Products, Setting, prepare, starts
+from scoup.experiments.leave_two_out.folds import Products, Setting, prepare, starts
 from scoup.seeds import generator
 
 
@@ -13,7 +13,9 @@ def case(seed, nouns=8, questions=5, subjects=2):
     rng = generator(seed, "tests", "folds")
     images = rng.standard_normal((nouns * subjects, 30))
     answers = np.round(rng.uniform(1, 5, (nouns, questions)))
-    answers[2:, 0] = answers[2, 0]  # the same for all nouns but the two that the first fold leaves out
+    answers[2:, 0] = answers[
+        2, 0
+    ]  # the same for all nouns but the two that the first fold leaves out
     products = Products((images @ images.T).reshape(nouns, subjects, nouns, subjects), answers)
     return products, np.array([[0, 1], [2, 5]])
 
@@ -45,5 +47,7 @@ def test_a_start_is_the_leading_vectors_of_the_training_nouns(rank):
     for number, found in enumerate(starts(fold, rank)):
         weights = fold.weights[number]
         whole = np.linalg.eigh(weights[0] * fold.summed[number] + weights[1] * masked[number])[1]
-        np.testing.assert_allclose(np.abs(found @ whole[:, : -rank - 1 : -1]), np.eye(rank), atol=1e-8)
+        np.testing.assert_allclose(
+            np.abs(found @ whole[:, : -rank - 1 : -1]), np.eye(rank), atol=1e-8
+        )
         assert np.abs(found[:, held[number]]).max() < 1e-8

@@ -17,14 +17,20 @@ from scoup.records import Labels
 def some(seed=0, rank=2, sides=True):
     rng = np.random.default_rng(seed)
     modes = tuple(rng.standard_normal((n, rank)) for n in (4, 5, 6))
-    beside = {0: rng.standard_normal((3, rank)), 2: [rng.standard_normal((n, rank)) for n in (2, 7)]} if sides else {}
+    beside = (
+        {0: rng.standard_normal((3, rank)), 2: [rng.standard_normal((n, rank)) for n in (2, 7)]}
+        if sides
+        else {}
+    )
     return Factors(rng.uniform(1, 2, rank), modes, beside)
 
 
 def labels_of(factors):
     names = ["noun", "voxel", "subject", "question", "age", "voxel"][: len(factors.flat)]
     return [
-        Labels(name, np.array([f"{name}{n}" for n in range(len(f))]), {"half": np.arange(len(f)) / 2})
+        Labels(
+            name, np.array([f"{name}{n}" for n in range(len(f))]), {"half": np.arange(len(f)) / 2}
+        )
         for name, f in zip(names, factors.flat, strict=True)
     ]
 
@@ -32,7 +38,9 @@ def labels_of(factors):
 def same(one, other):
     assert set(one.sides) == set(other.sides)
     np.testing.assert_array_equal(one.weights, other.weights)
-    for mine, theirs in zip([*one.flat, *one.coverage], [*other.flat, *other.coverage], strict=True):
+    for mine, theirs in zip(
+        [*one.flat, *one.coverage], [*other.flat, *other.coverage], strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -84,7 +92,9 @@ def test_rows_that_were_never_sampled_are_missing_there_and_uncovered_here():
 
 def test_a_coupled_model_of_tensorly_comes_back_the_same():
     factors = some()
-    back = interop.from_tensorly(interop.to_tensorly(factors), {0: interop.to_tensorly(factors, mode=0)})
+    back = interop.from_tensorly(
+        interop.to_tensorly(factors), {0: interop.to_tensorly(factors, mode=0)}
+    )
     np.testing.assert_allclose(tensor_of(back), tensor_of(factors))
     np.testing.assert_allclose(matrix_of(back, 0), matrix_of(factors, 0))
     second = interop.to_tensorly(factors, mode=2, position=1)
@@ -95,7 +105,9 @@ def test_the_scale_of_a_matrix_goes_to_its_side_factor():
     factors = some(sides=False)
     weights, modes = interop.to_tensorly(factors)
     side = np.random.default_rng(1).standard_normal((5, 2))
-    back = interop.from_tensorly((weights, modes), {1: (np.array([2.0, 3.0]), [modes[1] * [-1.0, 4.0], side])})
+    back = interop.from_tensorly(
+        (weights, modes), {1: (np.array([2.0, 3.0]), [modes[1] * [-1.0, 4.0], side])}
+    )
     np.testing.assert_allclose(matrix_of(back, 1), (modes[1] * [-2.0, 12.0]) @ side.T)
 
 
@@ -105,13 +117,21 @@ def test_the_scale_of_a_matrix_goes_to_its_side_factor():
         (lambda: interop.from_tensorly(3), "tensor: expected a pair"),
         (lambda: interop.from_tensorly(interop.to_tensorly(some()), {7: 0}), "modes from 0 to 2"),
         (
-            lambda: interop.from_tensorly(interop.to_tensorly(some()), {0: interop.to_tensorly(some(1), 0)}),
+            lambda: interop.from_tensorly(
+                interop.to_tensorly(some()), {0: interop.to_tensorly(some(1), 0)}
+            ),
             "up to the scale",
         ),
         (lambda: interop.to_tensorly(some(), mode=1), "a coupled mode among [0, 2]"),
         (lambda: interop.from_frames({}), "one called 'weights'"),
-        (lambda: interop.to_frames(some(), [Labels("x", np.arange(3))]), "labels: expected one entry a factor"),
-        (lambda: interop.volumes(np.ones((1, 1)), Labels("voxel", np.arange(1)), (1, 1, 1)), "columns x, y and z"),
+        (
+            lambda: interop.to_frames(some(), [Labels("x", np.arange(3))]),
+            "labels: expected one entry a factor",
+        ),
+        (
+            lambda: interop.volumes(np.ones((1, 1)), Labels("voxel", np.arange(1)), (1, 1, 1)),
+            "columns x, y and z",
+        ),
     ],
 )
 def test_what_cannot_be_converted_is_refused_in_a_sentence(call, words):
@@ -128,7 +148,9 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
 
 def voxels(count=4):
     return Labels(
-        "voxel", np.arange(count), {"x": np.arange(count), "y": np.zeros(count, int), "z": np.arange(count) % 2}
+        "voxel",
+        np.arange(count),
+        {"x": np.arange(count), "y": np.zeros(count, int), "z": np.arange(count) % 2},
     )
 
 

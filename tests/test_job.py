@@ -9,15 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from scoup.archive import read_archive, write_archive
 from scoup.errors import ScoupError
 from scoup.job import job, note_scheduling, read_facts
+from scoup.store import read_archive, write_archive
 from scoup.threads import kernel_threads
 
 
 @pytest.fixture
 def snakemake(tmp_path):
-    return SimpleNamespace(rule="fit", log=[str(tmp_path / "logs" / "fit.log")], threads=1, wildcards={"seed": "3"})
+    return SimpleNamespace(
+        rule="fit", log=[str(tmp_path / "logs" / "fit.log")], threads=1, wildcards={"seed": "3"}
+    )
 
 
 def read(snakemake):
@@ -67,7 +69,10 @@ def test_a_damaged_input_is_named_and_removed_and_no_other_file_is(snakemake, tm
 def test_a_full_disk_is_named(snakemake, capsys):
     with pytest.raises(SystemExit), job(snakemake):
         raise OSError(errno.ENOSPC, "No space left on device", "results/fit/rep0.npz")
-    assert "no space left on the disk of results/fit/rep0.npz; free some and run again" in capsys.readouterr().err
+    assert (
+        "no space left on the disk of results/fit/rep0.npz; free some and run again"
+        in capsys.readouterr().err
+    )
 
 
 def test_an_unforeseen_error_keeps_its_type_and_its_traceback(snakemake):

@@ -16,7 +16,9 @@ from scoup.kernels import listed
 from scoup.seeds import generator
 from scoup.threads import serial_blas, threads
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SETTINGS = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 
 shapes = st.lists(st.integers(1, 7), min_size=2, max_size=5).map(tuple)
 ranks = st.integers(1, 19)
@@ -55,11 +57,16 @@ def plain_mttkrp(dense, factors, mode):
 
 def plain_model(weights, factors):
     names = letters(len(factors))
-    return np.einsum(",".join(["z", *(name + "z" for name in names)]) + "->" + names, weights, *factors)
+    return np.einsum(
+        ",".join(["z", *(name + "z" for name in names)]) + "->" + names, weights, *factors
+    )
 
 
 def with_threads(count, call):
-    with threads(count), serial_blas():  # as fits call them: BLAS itself promises nothing about its threads
+    with (
+        threads(count),
+        serial_blas(),
+    ):  # as fits call them: BLAS itself promises nothing about its threads
         return call()
 
 
@@ -73,20 +80,30 @@ def same_bytes(call):
 def test_the_product_from_a_list_of_cells_is_the_sum_over_cells(shape, rank, seed, density, short):
     dense, coords, values, factors = problem(shape, rank, seed, density)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listed.cells, "SHORT", short)  # so that modes are short, or long, or some of both
+        patch.setattr(
+            listed.cells, "SHORT", short
+        )  # so that modes are short, or long, or some of both
         for mode in range(len(shape)):
             found = listed.mttkrp(kernels.arrange(coords, values, shape), factors, mode)
-            np.testing.assert_allclose(found, plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(
+                found, plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10
+            )
 
 
-def test_a_large_tensor_is_not_arranged_and_gives_the_same_bytes_on_any_number_of_threads(monkeypatch):
+def test_a_large_tensor_is_not_arranged_and_gives_the_same_bytes_on_any_number_of_threads(
+    monkeypatch,
+):
     shape = (9000, 300, 9000, 40)
     coords, values, factors = large(shape, 40_000, 5)
-    arranged = [kernels.mttkrp(kernels.arrange(coords, values, shape), factors, mode) for mode in range(4)]
+    arranged = [
+        kernels.mttkrp(kernels.arrange(coords, values, shape), factors, mode) for mode in range(4)
+    ]
     monkeypatch.setattr(listed, "LARGE", 1000)
     for mode in range(4):
         fibres = kernels.arrange(coords, values, shape)
-        np.testing.assert_allclose(kernels.mttkrp(fibres, factors, mode), arranged[mode], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            kernels.mttkrp(fibres, factors, mode), arranged[mode], rtol=1e-9, atol=1e-9
+        )
         assert not fibres.orders
         assert same_bytes(lambda mode=mode, fibres=fibres: kernels.mttkrp(fibres, factors, mode))
 
@@ -98,7 +115,10 @@ def test_mttkrp_is_the_sum_over_cells(shape, rank, seed, density):
     fibres = kernels.arrange(coords, values, shape)
     for mode in range(len(shape)):
         np.testing.assert_allclose(
-            kernels.mttkrp(fibres, factors, mode), plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10
+            kernels.mttkrp(fibres, factors, mode),
+            plain_mttkrp(dense, factors, mode),
+            rtol=1e-10,
+            atol=1e-10,
         )
 
 
@@ -120,7 +140,9 @@ def test_row_grams_are_sums_of_outer_products(shape, rank, seed):
         v = np.prod(rows, axis=0)
         grams = np.zeros((shape[mode], rank, rank))
         np.add.at(grams, coords[mode], v[:, :, None] * v[:, None, :])
-        np.testing.assert_allclose(kernels.row_grams(fibres, factors, mode), grams, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            kernels.row_grams(fibres, factors, mode), grams, rtol=1e-9, atol=1e-9
+        )
 
 
 @SETTINGS
@@ -129,7 +151,9 @@ def test_model_at_cells_is_the_dense_model(shape, rank, seed):
     _, coords, _, factors = problem(shape, rank, seed)
     weights = generator(seed, "weights").standard_normal(rank)
     model = plain_model(weights, factors)
-    np.testing.assert_allclose(kernels.model_at(coords, weights, factors), model[tuple(coords)], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        kernels.model_at(coords, weights, factors), model[tuple(coords)], rtol=1e-9, atol=1e-9
+    )
 
 
 @SETTINGS
@@ -150,8 +174,12 @@ def test_dense_passes_are_einsums(pre, n, post, rank, seed):
     tensor, factor = rng.standard_normal((pre, n, post)), rng.standard_normal((n, rank))
     kernel = rng.standard_normal((pre, post, rank))
     near = {"rtol": 1e-10, "atol": 1e-10}
-    np.testing.assert_allclose(kernels.contract(tensor, factor), np.einsum("pjq,jf->pqf", tensor, factor), **near)
-    np.testing.assert_allclose(kernels.spread(tensor, kernel), np.einsum("pjq,pqf->jf", tensor, kernel), **near)
+    np.testing.assert_allclose(
+        kernels.contract(tensor, factor), np.einsum("pjq,jf->pqf", tensor, factor), **near
+    )
+    np.testing.assert_allclose(
+        kernels.spread(tensor, kernel), np.einsum("pjq,pqf->jf", tensor, kernel), **near
+    )
     gram = np.einsum("pjq,rjs->pqrs", tensor, tensor).reshape(pre * post, -1)
     np.testing.assert_allclose(kernels.long_gram(tensor), gram, **near)
 
@@ -160,7 +188,10 @@ def test_dense_passes_are_einsums(pre, n, post, rank, seed):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_dense_passes_over_many_blocks(shape, dtype):
     rng = generator(3, "blocks")
-    tensor, factor = rng.standard_normal(shape).astype(dtype), rng.standard_normal((shape[1], 5)).astype(dtype)
+    tensor, factor = (
+        rng.standard_normal(shape).astype(dtype),
+        rng.standard_normal((shape[1], 5)).astype(dtype),
+    )
     kernel = rng.standard_normal((shape[0], shape[2], 5)).astype(dtype)
     near = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 2e-3, "atol": 2e-3}
     wide = tensor.astype(np.float64)
@@ -182,10 +213,17 @@ def test_products_of_tall_factors(rows, rank, dtype):
     wide = one.astype(np.float64)
     np.testing.assert_allclose(kernels.gram(one), wide.T @ wide, **near)
     np.testing.assert_allclose(
-        kernels.product(one, other[:rank].T @ other[:rank]), wide @ (other[:rank].T @ other[:rank]), **near
+        kernels.product(one, other[:rank].T @ other[:rank]),
+        wide @ (other[:rank].T @ other[:rank]),
+        **near,
     )
-    np.testing.assert_allclose(kernels.inner(one, other), np.sum(wide * other), rtol=1e-9, atol=1e-6)
-    for call in (lambda: kernels.gram(one), lambda: kernels.product(one, np.eye(rank, dtype=dtype))):
+    np.testing.assert_allclose(
+        kernels.inner(one, other), np.sum(wide * other), rtol=1e-9, atol=1e-6
+    )
+    for call in (
+        lambda: kernels.gram(one),
+        lambda: kernels.product(one, np.eye(rank, dtype=dtype)),
+    ):
         assert same_bytes(call)
     assert same_bytes(lambda: np.array(kernels.inner(one, other)))
 
@@ -227,7 +265,8 @@ def test_float32_is_near_float64(shape):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    "shape", [(3000, 2000), (3000, 2000, 40), (30, 3000, 2000), (9000, 9100, 9200), (60, 50, 9, 300)]
+    "shape",
+    [(3000, 2000), (3000, 2000, 40), (30, 3000, 2000), (9000, 9100, 9200), (60, 50, 9, 300)],
 )
 def test_bytes_do_not_depend_on_threads(shape, dtype):
     coords, values, factors = large(shape, 60_000, 9, dtype)
@@ -244,7 +283,10 @@ def test_bytes_do_not_depend_on_threads(shape, dtype):
 def test_dense_bytes_do_not_depend_on_threads(dtype):
     rng = generator(5, "bytes")
     tensor = rng.standard_normal((20, 2500, 9)).astype(dtype)
-    factor, kernel = rng.standard_normal((2500, 5)).astype(dtype), rng.standard_normal((20, 9, 5)).astype(dtype)
+    factor, kernel = (
+        rng.standard_normal((2500, 5)).astype(dtype),
+        rng.standard_normal((20, 9, 5)).astype(dtype),
+    )
     assert same_bytes(lambda: np.concatenate(kernels.densities(tensor)))
     assert same_bytes(lambda: kernels.contract(tensor, factor))
     assert same_bytes(lambda: kernels.spread(tensor, kernel))

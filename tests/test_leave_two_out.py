@@ -7,12 +7,12 @@ import pytest
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.experiments import choices, folds, pairs, rival, stable
-from scoup.experiments import leave_two_out as experiment
-from scoup.experiments.folds import Matches, Products, Setting
+from scoup.experiments.leave_two_out import choices, folds, pairs, rival, stable
+from scoup.experiments.leave_two_out import measure as experiment
+from scoup.experiments.leave_two_out.folds import Matches, Products, Setting
 from scoup.fit import fit
+from scoup.measures import Context, pick
 from scoup.project import dictionary, expand, project
-from scoup.results import Context, pick
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
@@ -25,7 +25,9 @@ CONTEXT = Context("leave_two_out", "planted", "whole", "pairs", 0, "simulated")
 def data():
     """Images and answers of the same two latent numbers of each noun, with noise."""
     rng = generator(0, "test", "nouns")
-    latent, voxels, subjects, asked = (rng.standard_normal((n, 2)) for n in (NOUNS, VOXELS, SUBJECTS, QUESTIONS))
+    latent, voxels, subjects, asked = (
+        rng.standard_normal((n, 2)) for n in (NOUNS, VOXELS, SUBJECTS, QUESTIONS)
+    )
     images = np.einsum("if,jf,kf->ijk", latent, voxels, 1 + 0.3 * subjects) + 3.0
     images += 0.5 * rng.standard_normal(images.shape)
     answers = latent @ asked.T + 0.3 * rng.standard_normal((NOUNS, QUESTIONS)) + 2.0
@@ -41,7 +43,11 @@ def prepared(data, held, weight):
     """The same preparation, in plain numpy on the long data: a slow reference."""
     images, answers = (np.asarray(block.values) for block in data.blocks)
     keep = np.setdiff1d(np.arange(len(images)), held)
-    mean, centre, spread = images[keep].mean(axis=0), answers[keep].mean(axis=0), answers[keep].std(axis=0)
+    mean, centre, spread = (
+        images[keep].mean(axis=0),
+        answers[keep].mean(axis=0),
+        answers[keep].std(axis=0),
+    )
     images, answers = images - mean, (answers - centre) / spread
     norms = np.sum(images[keep] ** 2), np.sum(answers[keep] ** 2)
     train = CoupledData(images[keep], {0: answers[keep]}, weights=(1 / norms[0], weight / norms[1]))
@@ -74,7 +80,10 @@ def test_a_fold_of_a_batch_equals_the_librarys_own_fit(data, inner, weight):
 def test_the_start_is_the_optimum_for_one_subject(inner):
     held = np.array([[1, 2]])
     few, many = (
-        folds.match_folds(inner.only(0), held, Setting(2, 5.0, sweeps=n), [("least_squares", 0.0)])[0] for n in (1, 60)
+        folds.match_folds(inner.only(0), held, Setting(2, 5.0, sweeps=n), [("least_squares", 0.0)])[
+            0
+        ]
+        for n in (1, 60)
     )
     np.testing.assert_allclose(few.cosine, many.cosine, atol=1e-8)
 
@@ -83,7 +92,9 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner):
     held, alpha = np.array([[2, 9]]), 20.0
     train, images, answers = prepared(data, held[0], 1.0)
     asked, seen = (np.asarray(train.blocks[n].values) for n in (1, 0))
-    beta = np.linalg.solve(asked.T @ asked + alpha * np.eye(QUESTIONS), asked.T @ seen.reshape(len(seen), -1))
+    beta = np.linalg.solve(
+        asked.T @ asked + alpha * np.eye(QUESTIONS), asked.T @ seen.reshape(len(seen), -1)
+    )
     guess = (answers @ beta).reshape(2, VOXELS, SUBJECTS)
     cosine = np.einsum("ivk,jvk->ijk", images, guess)
     cosine /= np.linalg.norm(images, axis=1)[:, None] * np.linalg.norm(guess, axis=1)[None]
@@ -101,7 +112,9 @@ def test_held_out_nouns_never_touch_the_training(data, inner):
     for products in (inner, other):
         fold = folds.prepare(products, held, setting)
         model = folds.fit_folds(products, fold, setting, folds.starts(fold, 2))
-        models.append((fold.weights, model.nouns, model.subjects, model.gram_images, model.gram_answers))
+        models.append(
+            (fold.weights, model.nouns, model.subjects, model.gram_images, model.gram_answers)
+        )
     for one, two in zip(*models, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
@@ -124,7 +137,9 @@ def test_the_choice_of_a_pair_never_looks_at_its_own_groups():
 
 @pytest.fixture(scope="module")
 def found(inner):
-    parts = [experiment.unpack(experiment.pack(experiment.part(inner, SPEC, n, 3, 0))) for n in range(3)]
+    parts = [
+        experiment.unpack(experiment.pack(experiment.part(inner, SPEC, n, 3, 0))) for n in range(3)
+    ]
     return experiment.measure(parts, SPEC, ["P1", "P2", "P3"], CONTEXT)
 
 
@@ -143,11 +158,17 @@ def test_every_candidate_is_reported_for_every_subject_and_decision(found):
         pick(found, f"accuracy_{end}", contender="chosen", subject="P1", decision="cosine")[0].value
         for end in ("low", "high")
     )
-    assert low <= pick(found, "accuracy", contender="chosen", subject="P1", decision="cosine")[0].value <= high
+    assert (
+        low
+        <= pick(found, "accuracy", contender="chosen", subject="P1", decision="cosine")[0].value
+        <= high
+    )
 
 
 def test_parts_joined_equal_the_whole(inner, found):
-    whole = experiment.measure([experiment.part(inner, SPEC, 0, 1, 0)], SPEC, ["P1", "P2", "P3"], CONTEXT)
+    whole = experiment.measure(
+        [experiment.part(inner, SPEC, 0, 1, 0)], SPEC, ["P1", "P2", "P3"], CONTEXT
+    )
     assert [metric.at for metric in whole] == [metric.at for metric in found]
     np.testing.assert_allclose([m.value for m in whole], [m.value for m in found], atol=1e-12)
 
@@ -159,7 +180,9 @@ def test_stable_voxels_of_a_fold_are_those_of_its_training_nouns():
     values[:, :, 3] = 1.0  # constant: correlated with nothing
     held = np.array([4, 50])
     kept = np.setdiff1d(np.arange(60), held)
-    np.testing.assert_allclose(stable.Sums.of(values).without(held), stability(values, kept), atol=1e-10)
+    np.testing.assert_allclose(
+        stable.Sums.of(values).without(held), stability(values, kept), atol=1e-10
+    )
 
 
 def test_stable_voxels_find_the_signal(data):
@@ -175,7 +198,8 @@ def test_stable_voxels_find_the_signal(data):
 def test_stable_voxels_need_single_presentations(inner):
     asked = experiment.LeaveTwoOutSpec(**{**vars(SPEC), "stable": 5})
     with pytest.raises(
-        ScoupError, match="stable: expected single presentations of each subject, got none; write stable: 0"
+        ScoupError,
+        match="stable: expected single presentations of each subject, got none; write stable: 0",
     ):
         experiment.part(inner, asked, 0, 1, 0)
 
@@ -208,7 +232,10 @@ def test_every_noun_is_in_one_group_whether_or_not_groups_divide_them():
 
 
 def test_groups_that_are_too_small_are_refused():
-    with pytest.raises(ScoupError, match="groups: expected four or more, of two of the 9 things or more each, got 5"):
+    with pytest.raises(
+        ScoupError,
+        match="groups: expected four or more, of two of the 9 things or more each, got 5",
+    ):
         choices.deal(9, 5, seed=0)
 
 
@@ -221,7 +248,11 @@ def test_missing_cells_are_refused():
 
 def test_scoup_runs_tell_a_planted_pair_apart(data):
     nouns = [f"noun{n}" for n in range(NOUNS)]
-    models = SampleSpec(2, (1, 2, 1), None, 0.5, 2), FitSpec(2, max_iter=20), MergeSpec("joint", "none")
+    models = (
+        SampleSpec(rank=2, sampling=(1, 2, 1), side_sampling=None, shared=0.5, repetitions=2),
+        FitSpec(rank=2, max_iter=20),
+        MergeSpec(merge="joint", finish="none"),
+    )
     latent_far = [("noun0", "noun1")]
     spec = pairs.PairsSpec(latent_far, 3, ["paper", 10.0], 0.1, *models)
     measured = pairs.measure(data, nouns, ["P1", "P2", "P3"], spec, CONTEXT)
@@ -233,9 +264,11 @@ def test_scoup_runs_tell_a_planted_pair_apart(data):
 
 
 def test_a_pair_that_is_no_noun_is_refused(data):
-    models = SampleSpec(2), FitSpec(2), MergeSpec()
+    models = SampleSpec(rank=2), FitSpec(rank=2), MergeSpec()
     spec = pairs.PairsSpec([("closet", "watch")], 1, ["paper"], 0.1, *models)
-    with pytest.raises(ScoupError, match=r"pairs: expected labels of the things \(nouns\), got 'closet'"):
+    with pytest.raises(
+        ScoupError, match=r"pairs: expected labels of the things \(nouns\), got 'closet'"
+    ):
         pairs.measure(data, ["a"] * NOUNS, ["P1"], spec, CONTEXT)
 
 

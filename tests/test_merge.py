@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from scoup import SCOUP, CoupledData
-from scoup.experiments.accuracy import never_rises
+from scoup.experiments.accuracy.measure import never_rises
 from scoup.factors import congruence, factor_match_score, match, wrap
+from scoup.finishes._sweeps import Part, als_sweeps, complete, rescale, scaled_loss
 from scoup.fit import fit
 from scoup.merge import merge
-from scoup.merge.finish import Part, als_sweeps, complete, rescale, scaled_loss
-from scoup.merge.joint import Repetitions, merge_joint
-from scoup.merge.paper import merge_paper
-from scoup.merge.pieces import coverage, whole
+from scoup.merges._pieces import coverage, whole
+from scoup.merges.joint import Repetitions, merge_joint
+from scoup.merges.paper import merge_paper
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
 from scoup.records import Fit, Sample
 from scoup.sample import draw
@@ -23,7 +23,7 @@ from tests.planted import planted
 
 
 def pieces(data, rank, seed, sampling=2, repetitions=4):
-    samples = draw(data, SampleSpec(rank, sampling, repetitions=repetitions), seed)
+    samples = draw(data, SampleSpec(rank=rank, sampling=sampling, repetitions=repetitions), seed)
     fits = [fit(data.select(sample.indices), FitSpec(rank), seed) for sample in samples]
     return fits, samples
 
@@ -31,7 +31,8 @@ def pieces(data, rank, seed, sampling=2, repetitions=4):
 def covered_score(factors, truth):
     masks = factors.coverage
     return factor_match_score(
-        [f[m] for f, m in zip(factors.flat, masks, strict=True)], [f[m] for f, m in zip(truth, masks, strict=True)]
+        [f[m] for f, m in zip(factors.flat, masks, strict=True)],
+        [f[m] for f, m in zip(truth, masks, strict=True)],
     )
 
 
@@ -51,7 +52,7 @@ def test_joint_finds_planted_factors_where_paper_fails(rank, record_property):
         data, truth = planted((60, 80, 9), rank, seed, side=40)
         fits, samples = pieces(data, rank, seed)
         for name in found:
-            factors = merge(fits, samples, data, MergeSpec(name)).factors
+            factors = merge(fits, samples, data, MergeSpec(merge=name)).factors
             found[name] += covered_score(factors, truth) > 0.99
             if name == "joint":
                 assert components_agree(factors, truth)
@@ -67,7 +68,7 @@ def test_more_repetitions_explain_more(noise):
     shares = []
     for seed in range(10):
         data, _ = planted((60, 2000, 9), 3, seed, side=100, noise=noise)
-        best, nothing = fit(data, FitSpec(3), seed).report.cost, zero_cost(data)
+        best, nothing = fit(data, FitSpec(rank=3), seed).report.cost, zero_cost(data)
         fits, samples = pieces(data, 3, seed, sampling=(3, 20, 1), repetitions=16)
         costs = [merge(fits[:r], samples[:r], data, MergeSpec()).report.cost for r in counts]
         shares.append([explained_share(c, best, nothing) for c in costs])
@@ -80,7 +81,7 @@ def test_complete_reaches_the_cost_of_the_full_fit(noise):
     good = 0
     for seed in range(20):
         data, _ = planted((60, 2000, 9), 3, seed, side=100, noise=noise)
-        best = fit(data, FitSpec(3), seed).report.cost
+        best = fit(data, FitSpec(rank=3), seed).report.cost
         mine = SCOUP(3, sampling=(3, 20, 1), finish="complete", seed=seed).fit(data).report_.cost
         good += relative_cost(mine, best, zero_cost(data)) <= 1.005
     assert good >= 19
@@ -108,9 +109,12 @@ def test_paper_merge_by_hand():
 
     def fitted(first):
         ones = np.eye(2)
-        return Fit(wrap([first, ones, ones], data), fit(data, FitSpec(1, max_iter=1)).report)
+        return Fit(wrap([first, ones, ones], data), fit(data, FitSpec(rank=1, max_iter=1)).report)
 
-    samples = [Sample(k, (rows[k], np.arange(2), np.arange(2)), (common, np.arange(2), np.arange(2))) for k in range(2)]
+    samples = [
+        Sample(k, (rows[k], np.arange(2), np.arange(2)), (common, np.arange(2), np.arange(2)))
+        for k in range(2)
+    ]
     merged = merge_paper([fitted(one), fitted(two)], samples, data)
     # Row 2 comes from the first repetition and row 3 from the second, each over its own common norm.
     order = np.argmax(np.abs(merged.flat[0][:2]), axis=0)
@@ -125,7 +129,7 @@ def test_one_repetition_of_everything_is_left_as_it_is():
     data, _ = planted((10, 12, 8), 3, 0, noise=0.5)
     fits, samples = pieces(data, 3, 0, sampling=1, repetitions=1)
     for name in ("joint", "paper"):
-        merged = merge(fits, samples, data, MergeSpec(name))
+        merged = merge(fits, samples, data, MergeSpec(merge=name))
         assert merged.report.cost == pytest.approx(fits[0].report.cost, rel=1e-8)
         assert merged.report.coverage == (1.0,) * 4
 
@@ -150,7 +154,7 @@ def test_a_column_without_a_common_part_is_never_divided_by_zero():
     dead[0][samples[1].common_rows[0], 1] = 0.0
     spoilt = [fits[0], Fit(fits[1].factors.replace_flat(dead), fits[1].report), *fits[2:]]
     for name in ("joint", "paper"):
-        merged = merge(spoilt, samples, data, MergeSpec(name))
+        merged = merge(spoilt, samples, data, MergeSpec(merge=name))
         assert all(np.isfinite(factor).all() for factor in merged.factors.flat)
 
 
@@ -169,18 +173,28 @@ def test_each_finish_costs_no_more_than_the_one_before():
     for noise in (0.0, 1.0):
         data, _ = planted((40, 200, 9), 3, 0, noise=noise)
         fits, samples = pieces(data, 3, 0, sampling=(2, 10, 1))
-        ends = [merge(fits, samples, data, MergeSpec(finish=f)) for f in ("none", "refit", "complete")]
+        ends = [
+            merge(fits, samples, data, MergeSpec(finish=f)) for f in ("none", "refit", "complete")
+        ]
         costs = [end.report.cost for end in ends]
         assert (np.diff(costs) <= 1e-12 * costs[0]).all()
-        assert ends[0].report.output_size == output_size(ends[0].factors) < output_size(ends[2].factors)
+        assert (
+            ends[0].report.output_size
+            == output_size(ends[0].factors)
+            < output_size(ends[2].factors)
+        )
         for end in ends:
-            assert end.report.cost == pytest.approx(cost(data, end.factors), rel=1e-6, abs=1e-8 * zero_cost(data))
+            assert end.report.cost == pytest.approx(
+                cost(data, end.factors), rel=1e-6, abs=1e-8 * zero_cost(data)
+            )
 
 
 def test_rescale_is_the_best_scale():
     data, truth = planted((10, 12, 8), 3, 0, noise=0.3)
     rng = np.random.default_rng(0)
-    wrong = [factor * rng.uniform(0.1, 10, size=3) * rng.choice([-1, 1], size=3) for factor in truth]
+    wrong = [
+        factor * rng.uniform(0.1, 10, size=3) * rng.choice([-1, 1], size=3) for factor in truth
+    ]
     best = rescale(terms_of(data), wrong, 3)
     floor = cost(data, wrap(best, data))
     for _ in range(10):
@@ -206,8 +220,11 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
         data, _ = planted((30, 60, 9), 3, seed, side=20, noise=1.0)
         fits, samples = pieces(data, 3, seed, sampling=(3, 10, 1), repetitions=6)
         strange, _ = planted((30, 60, 9), 3, 100 + seed, side=20, noise=1.0)
-        fits[seed % 6] = fit(strange.select(samples[seed % 6].indices), FitSpec(3), seed)
-        costs = [merge(fits[:r], samples[:r], data, MergeSpec("joint", finish)).report.cost for r in range(1, 7)]
+        fits[seed % 6] = fit(strange.select(samples[seed % 6].indices), FitSpec(rank=3), seed)
+        costs = [
+            merge(fits[:r], samples[:r], data, MergeSpec(merge="joint", finish=finish)).report.cost
+            for r in range(1, 7)
+        ]
         assert never_rises(costs)
         assert costs[-1] < costs[0]
 

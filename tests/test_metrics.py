@@ -97,5 +97,7 @@ def test_core_consistency_refuses_masks():
 
 def test_factors_of_another_shape_are_refused_in_a_sentence():
     data, truth = planted((5, 6, 7), 2, 0)
-    with pytest.raises(ScoupError, match=r"factors: expected .* rows \(5, 6, 7, 10\), got rows \(4, 6, 7, 10\)"):
+    with pytest.raises(
+        ScoupError, match=r"factors: expected .* rows \(5, 6, 7, 10\), got rows \(4, 6, 7, 10\)"
+    ):
         cost(data, Factors(np.ones(2), (truth[0][:4], *truth[1:3]), {0: (truth[3],)}))

@@ -5,9 +5,13 @@ import re
 import pytest
 
 from scoup import plot
-from scoup.experiments import accuracy, measures, missing, sparsity, speedup
+from scoup.experiments import _controls as measures
+from scoup.experiments.accuracy import measure as accuracy
+from scoup.experiments.missing import measure as missing
+from scoup.experiments.sparsity import measure as sparsity
+from scoup.experiments.speedup import measure as speedup
+from scoup.measures import Context
 from scoup.plot import pages
-from scoup.results import Context
 
 
 def context(experiment, seed, provenance="simulated"):
@@ -26,7 +30,9 @@ def some(experiment, provenance="simulated"):
                     found += measures.costs(here, 2 + seed / r, 2.0, 10.0, repetitions=r, **at)
         if experiment == "sparsity":
             for plan in ("sparse2", "sparse5"):
-                found.append(here.on(plan=plan).metric(sparsity.RELATIVE_SIZE, 2 + seed, finish="none"))
+                found.append(
+                    here.on(plan=plan).metric(sparsity.RELATIVE_SIZE, 2 + seed, finish="none")
+                )
                 found += measures.costs(here.on(plan=plan), 2 + seed, 2.0, 10.0, finish="none")
         if experiment == "missing":
             for share in (0.1, 0.5):
@@ -77,6 +83,9 @@ def test_every_run_is_drawn():
 
 
 def test_columns_of_pages_have_three_digits_and_whole_numbers_none_after_the_point():
-    rows = [{"loading": 0.5439, "size": 192.0, "part": 1.0}, {"loading": 0.0365, "size": 7.0, "part": 245.63}]
+    rows = [
+        {"loading": 0.5439, "size": 192.0, "part": 1.0},
+        {"loading": 0.0365, "size": 7.0, "part": 245.63},
+    ]
     shown = re.findall("<td>([^<]*)", pages.table(rows))
     assert shown == ["0.544", "192", "1.0", "0.036", "7", "245.6"]

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scoup import datasets, store
+from scoup import datasets, results
 from scoup.coupled import CoupledData
 from scoup.download import obtain
 from scoup.errors import ScoupError
@@ -76,8 +76,12 @@ def test_presentations_and_rows_give_back_each_subject():
     dataset = couple_brainq([first, second], ASKED, BrainqOptions(subjects=("P1", "P2")))
     kept = dataset.extras["presentations.P2"]
     np.testing.assert_allclose(kept, second.values, rtol=1e-6)
-    np.testing.assert_allclose(dataset.data.tensor[:, dataset.extras["rows.P2"], 1], kept.mean(axis=0), atol=1e-6)
-    bare = couple_brainq([first, second], ASKED, BrainqOptions(subjects=("P1", "P2"), presentations=False))
+    np.testing.assert_allclose(
+        dataset.data.tensor[:, dataset.extras["rows.P2"], 1], kept.mean(axis=0), atol=1e-6
+    )
+    bare = couple_brainq(
+        [first, second], ASKED, BrainqOptions(subjects=("P1", "P2"), presentations=False)
+    )
     assert not any(name.startswith("presentations") for name in bare.extras)
 
 
@@ -90,7 +94,10 @@ def test_thin_keeps_every_second_place():
 
 def test_subjects_on_other_grids_are_refused():
     other = subject("P2", [[0, 0, 0]], grid=(4, 5, 4))
-    with pytest.raises(ScoupError, match=r"subject P2: expected the grid of the others \(4, 5, 5\), got \(4, 5, 6\)"):
+    with pytest.raises(
+        ScoupError,
+        match=r"subject P2: expected the grid of the others \(4, 5, 5\), got \(4, 5, 6\)",
+    ):
         couple_brainq([two()[0], other], ASKED, BrainqOptions(subjects=("P1", "P2")))
 
 
@@ -115,9 +122,9 @@ def test_brainq_from_raw_files(folders, tmp_path):
     assert dataset.provenance.simulated
     assert np.count_nonzero(dataset.data.tensor) == 60 * sum(SIZES["tiny"].voxels)
     for name in ("a", "b"):
-        store.write_dataset(tmp_path / name, preprocess("brainq", folders["brainq"]))
+        results.write_dataset(tmp_path / name, preprocess("brainq", folders["brainq"]))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    found = store.read_data(tmp_path / "a")
+    found = results.read_dataset(tmp_path / "a")
     assert found.provenance == dataset.provenance
     assert found.label("question").ids.tolist() == dataset.label("question").ids.tolist()
 
@@ -137,7 +144,11 @@ def test_some_subjects_only(folders):
     np.testing.assert_array_equal(one, whole.data.tensor[:, :, 0])
 
 
-WALL = Wall(np.array([7, 7, 7, 9]), np.array([9, 9, 30, 9]), np.array([86_400, 86_401, 86_400 * 3, 86_400 * 2 + 5]))
+WALL = Wall(
+    np.array([7, 7, 7, 9]),
+    np.array([9, 9, 30, 9]),
+    np.array([86_400, 86_401, 86_400 * 3, 86_400 * 2 + 5]),
+)
 LINKS = Links(np.array([7, 9, 40, 9]), np.array([9, 7, 30, 9]))
 
 
@@ -172,7 +183,9 @@ def test_friendships_on_either_mode(coupled):
 
 def test_column_orders_are_transposes_of_one_another(folders):
     published = preprocess("facebook", folders["facebook"]).data.tensor.to_dense()
-    other = preprocess("facebook", folders["facebook"], {"columns": "poster_owner"}).data.tensor.to_dense()
+    other = preprocess(
+        "facebook", folders["facebook"], {"columns": "poster_owner"}
+    ).data.tensor.to_dense()
     np.testing.assert_array_equal(published, other.transpose(1, 0, 2))
 
 
@@ -193,8 +206,16 @@ def test_random_data(folders):
         ("brainq", {"thin": 0}, r"thin: expected 1 or more, got 0"),
         ("brainq", {"presentations": "no"}, r"presentations: expected true or false, got 'no'"),
         ("facebook", {"value": "sum"}, r"value: expected one of counts, binary, log, got 'sum'"),
-        ("facebook", {"coupled": [2]}, r"coupled: expected modes among 0 \(wall\) and 1 \(poster\), got \[2\]"),
-        ("facebook", {"columns": "ab"}, r"columns: expected one of owner_poster, poster_owner, got 'ab'"),
+        (
+            "facebook",
+            {"coupled": [2]},
+            r"coupled: expected modes among 0 \(wall\) and 1 \(poster\), got \[2\]",
+        ),
+        (
+            "facebook",
+            {"columns": "ab"},
+            r"columns: expected one of owner_poster, poster_owner, got 'ab'",
+        ),
         ("random", {"x": 1}, r"options: expected none for random data, got x"),
         ("netflix", {}, r"dataset: expected one of brainq"),
     ],
@@ -209,7 +230,10 @@ def test_bad_files_give_no_output(tmp_path):
     (tmp_path / datasets.LINKS_FILE).write_bytes(gzip.compress(b"1\t2\t3\n"))
     with pytest.raises(ScoupError, match=r"facebook-wall.txt.gz, line 1"):
         preprocess("facebook", tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [datasets.LINKS_FILE, datasets.WALL_FILE]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        datasets.LINKS_FILE,
+        datasets.WALL_FILE,
+    ]
 
 
 def test_files_without_a_record_are_the_users_own(folders, tmp_path):

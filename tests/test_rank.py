@@ -7,15 +7,15 @@ import pytest
 
 from benchmarks.ranks import planted
 from scoup import CoupledData, Factors, plot
-from scoup.experiments import rank
-from scoup.experiments.recommend import recommend
-from scoup.experiments.scan import Look, ScanSpec, agreement, scan, split
+from scoup.coupled import Dataset
+from scoup.experiments.rank import measure as rank
+from scoup.experiments.rank.recommend import recommend
+from scoup.experiments.rank.scan import Look, ScanSpec, agreement, scan, split
 from scoup.factors import matrix_of, tensor_of, upright
+from scoup.measures import Context, pick
 from scoup.plot import pages
 from scoup.records import Fit, FitReport, Labels
-from scoup.results import Context, pick
 from scoup.seeds import generator
-from scoup.store import Dataset
 
 CONTEXT = Context("rank", "planted", "whole", "full", 0, "simulated")
 SPEC = ScanSpec(ranks=range(1, 6), folds=3, starts=2, halves=2)
@@ -55,7 +55,7 @@ def test_hidden_cells_touch_no_fit_that_predicts_them():
     """With the hidden cells replaced by anything, a fold's model is the same: only its error changes."""
     data, _ = planted(1, sizes=(10, 14))
     plain, spoilt = ScanSpec(ranks=(2,), folds=2, starts=1, halves=1), []
-    from scoup.experiments.scan import fold_seed
+    from scoup.experiments.rank.scan import fold_seed
     from scoup.fit import fit
     from scoup.holdout import hold_out
 
@@ -73,7 +73,8 @@ def test_hidden_cells_touch_no_fit_that_predicts_them():
 def test_the_smallest_of_ranks_that_predict_alike_is_not_preferred_to_a_larger_stable_one():
     errors = curve(0.5, 0.201, 0.2, 0.2)
     looks = [
-        look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.9, 0.1), strict=True))
+        look(n + 1, error, weakest)
+        for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.9, 0.1), strict=True))
     ]
     assert recommend(looks).rank == 3
 
@@ -81,7 +82,12 @@ def test_the_smallest_of_ranks_that_predict_alike_is_not_preferred_to_a_larger_s
 def test_a_component_is_not_negligible_because_the_first_explains_nearly_everything():
     errors = curve(0.18, 0.1, 0.0925, 0.0837, 0.084)
     stable = (1, 1, 0.7, 0.5, 0.1)
-    advice = recommend([look(n + 1, one, weakest) for n, (one, weakest) in enumerate(zip(errors, stable, strict=True))])
+    advice = recommend(
+        [
+            look(n + 1, one, weakest)
+            for n, (one, weakest) in enumerate(zip(errors, stable, strict=True))
+        ]
+    )
     assert (advice.rank, advice.shown) == (None, 3)
 
 
@@ -94,7 +100,10 @@ def test_a_curve_that_still_falls_is_not_sure():
 
 def test_components_that_do_not_come_back_are_not_sure_and_the_stable_rank_is_named():
     errors = curve(0.8, 0.4, 0.4)
-    looks = [look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 0.1, 0.1), strict=True))]
+    looks = [
+        look(n + 1, error, weakest)
+        for n, (error, weakest) in enumerate(zip(errors, (1, 0.1, 0.1), strict=True))
+    ]
     advice = recommend(looks)
     assert (advice.rank, advice.shown) == (None, 1)
     assert "is 1; it predicts worse" in advice.reasons[-1]
@@ -104,7 +113,10 @@ def test_one_fold_in_a_local_minimum_does_not_decide():
     errors = curve(0.8, 0.2, 0.201)
     errors[1] = errors[1].copy()
     errors[1][0] = 0.5
-    looks = [look(n + 1, error, weakest) for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.1), strict=True))]
+    looks = [
+        look(n + 1, error, weakest)
+        for n, (error, weakest) in enumerate(zip(errors, (1, 1, 0.1), strict=True))
+    ]
     assert recommend(looks).rank == 2
 
 
@@ -118,7 +130,9 @@ def test_what_speaks_against_the_chosen_rank_is_said():
 
 
 def test_halves_share_no_row_of_the_mode_that_is_split():
-    data = CoupledData(np.arange(4 * 9 * 3.0).reshape(4, 9, 3) + 1, {1: np.arange(9.0)[:, None] + 1})
+    data = CoupledData(
+        np.arange(4 * 9 * 3.0).reshape(4, 9, 3) + 1, {1: np.arange(9.0)[:, None] + 1}
+    )
     mode, one, two = split(data, seed=3, number=1)
     assert mode == 1
     rows = np.concatenate([part.matrices[1][:, 0] for part in (one, two)])
@@ -153,7 +167,10 @@ def test_the_strongest_labels_are_named_with_their_signs():
     column = np.array([[0.1], [0.9], [-0.2]])
     labels = [Labels(name, np.array(["a", "b", "c"])) for name in ("x", "y", "z")]
     rows = rank.strongest(Factors(np.ones(1), (column, column, column)), labels, top=2)
-    assert [(row["mode"], row["label"], row["loading"]) for row in rows[:2]] == [("x", "b", 0.9), ("x", "c", -0.2)]
+    assert [(row["mode"], row["label"], row["loading"]) for row in rows[:2]] == [
+        ("x", "b", 0.9),
+        ("x", "c", -0.2),
+    ]
     assert len(rows) == 6
 
 

@@ -24,7 +24,11 @@ def parts():
     """The pieces of a right file, small enough to be written many times."""
     rng = generator(0, "raw")
     coords = np.array(np.unravel_index(np.arange(VOXELS), GRID)).T
-    return {"rows": rng.standard_normal((360, VOXELS)), "info": _info(), "meta": _meta("P1", GRID, coords)}
+    return {
+        "rows": rng.standard_normal((360, VOXELS)),
+        "info": _info(),
+        "meta": _meta("P1", GRID, coords),
+    }
 
 
 def write(path, parts, **changed):
@@ -94,17 +98,23 @@ def test_missing_field_of_info_and_missing_variable(parts, tmp_path):
     with pytest.raises(ScoupError, match=r"a.mat: info: expected the fields cond, .*, got only"):
         brainq.read_subject(path)
     io.savemat(path, {"data": np.zeros(3)}, appendmat=False)
-    with pytest.raises(ScoupError, match=r"a.mat: file: expected the fields data, info, meta, got only data"):
+    with pytest.raises(
+        ScoupError, match=r"a.mat: file: expected the fields data, info, meta, got only data"
+    ):
         brainq.read_subject(path)
 
 
 def test_wrong_word_list(parts, tmp_path):
     info = parts["info"].copy()
     info["word"][0, 7] = "unicorn"
-    with pytest.raises(ScoupError, match=r"a.mat: info.word: expected the 60 nouns .* got others \(unicorn\)"):
+    with pytest.raises(
+        ScoupError, match=r"a.mat: info.word: expected the 60 nouns .* got others \(unicorn\)"
+    ):
         brainq.read_subject(write(tmp_path / "a.mat", parts, info=info))
     info["word"][0, 7] = info["word"][0, 8]
-    with pytest.raises(ScoupError, match=r"a.mat: info: expected each noun once in each of 6 presentations"):
+    with pytest.raises(
+        ScoupError, match=r"a.mat: info: expected each noun once in each of 6 presentations"
+    ):
         brainq.read_subject(write(tmp_path / "a.mat", parts, info=info))
 
 
@@ -113,7 +123,9 @@ def test_voxel_outside_the_grid(parts, tmp_path, place):
     coords = parts["meta"]["colToCoord"][0, 0].copy()
     coords[3, 1] = place
     path = write(tmp_path / "a.mat", parts, meta=with_meta(parts, colToCoord=coords))
-    with pytest.raises(ScoupError, match=r"meta.colToCoord: expected places on the grid \(4, 5, 3\).*for voxel 4"):
+    with pytest.raises(
+        ScoupError, match=r"meta.colToCoord: expected places on the grid \(4, 5, 3\).*for voxel 4"
+    ):
         brainq.read_subject(path)
 
 
@@ -121,14 +133,20 @@ def test_tables_that_disagree(parts, tmp_path):
     table = parts["meta"]["coordToCol"][0, 0].copy()
     table[0, 0, 0], table[0, 0, 1] = table[0, 0, 1], table[0, 0, 0]
     with pytest.raises(ScoupError, match=r"meta.coordToCol: expected the inverse of colToCoord"):
-        brainq.read_subject(write(tmp_path / "a.mat", parts, meta=with_meta(parts, coordToCol=table)))
-    with pytest.raises(ScoupError, match=r"meta.colToCoord: expected shape \(21, 3\), got shape \(20, 3\)"):
+        brainq.read_subject(
+            write(tmp_path / "a.mat", parts, meta=with_meta(parts, coordToCol=table))
+        )
+    with pytest.raises(
+        ScoupError, match=r"meta.colToCoord: expected shape \(21, 3\), got shape \(20, 3\)"
+    ):
         brainq.read_subject(write(tmp_path / "a.mat", parts, meta=with_meta(parts, nvoxels=21.0)))
 
 
 def test_rows_of_another_length_or_not_finite(parts, tmp_path):
     rows = [*parts["rows"][:-1], parts["rows"][-1][:-1]]
-    with pytest.raises(ScoupError, match=r"a.mat: data: expected 360 rows of 20 voxels, got sizes \[19, 20\]"):
+    with pytest.raises(
+        ScoupError, match=r"a.mat: data: expected 360 rows of 20 voxels, got sizes \[19, 20\]"
+    ):
         brainq.read_subject(write(tmp_path / "a.mat", parts, rows=rows))
     rows = parts["rows"].copy()
     rows[5, 5] = np.nan
@@ -137,7 +155,12 @@ def test_rows_of_another_length_or_not_finite(parts, tmp_path):
 
 
 def test_missing_files(tmp_path):
-    for read in (brainq.read_subject, brainq.read_questions, facebook.read_wall, facebook.read_links):
+    for read in (
+        brainq.read_subject,
+        brainq.read_questions,
+        facebook.read_wall,
+        facebook.read_links,
+    ):
         with pytest.raises(ScoupError, match=r"none: expected .*, got no such file"):
             read(tmp_path / "none")
 
@@ -164,7 +187,9 @@ def test_wrong_questions(table, tmp_path):
     boars = np.char.replace(table["stimuli"], "bear", "boar")
     bad = {
         r"stimuli: expected the 60 nouns .* without bear": {"stimuli": boars},
-        r"features: expected 218 questions, got 217": {"features": np.char.replace(table["features"], "GROW?", "GROW")},
+        r"features: expected 218 questions, got 217": {
+            "features": np.char.replace(table["features"], "GROW?", "GROW")
+        },
         r"vectors: expected answers from 1 to 5, got 0 to": {"vectors": table["vectors"] - 1},
         r"vectors: expected shape \(60, 229\)": {"vectors": table["vectors"][:, 1:]},
     }
@@ -176,7 +201,9 @@ def test_wrong_questions(table, tmp_path):
 
 def test_pickles_are_never_opened(table, tmp_path):
     np.savez(tmp_path / "a.npz", **{**table, "stimuli": table["stimuli"].astype(object)})
-    with pytest.raises(ScoupError, match=r"a.npz: expected arrays of numbers and text, got pickled objects"):
+    with pytest.raises(
+        ScoupError, match=r"a.npz: expected arrays of numbers and text, got pickled objects"
+    ):
         brainq.read_questions(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(table))
     with pytest.raises(ScoupError, match=r"b.npz: expected"):
@@ -211,7 +238,10 @@ def test_wall_in_both_orders_and_links_with_and_without_times(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("1\t2", r"line 2: expected three whole numbers from 1 \(owner, poster, unix time\), got '1\\t2'"),
+        (
+            "1\t2",
+            r"line 2: expected three whole numbers from 1 \(owner, poster, unix time\), got '1\\t2'",
+        ),
         ("-1\t2\t1100000000", r"line 2: expected three whole numbers from 1"),
         ("0\t2\t1100000000", r"line 2: expected three whole numbers from 1"),
         (r"1	2	\N", r"line 2: expected three whole numbers from 1"),
@@ -230,7 +260,9 @@ def test_bad_wall_lines(tmp_path, line, words):
 @pytest.mark.parametrize("head", ["1\t2\n", "1\t2\t\\N\n", ""])
 def test_bad_link_lines(tmp_path, head, line):
     (tmp_path / "links.txt").write_text(f"{head}{line}\n")
-    with pytest.raises(ScoupError, match=r"links.txt, line \d: expected two whole numbers from 1 \(user, user\)"):
+    with pytest.raises(
+        ScoupError, match=r"links.txt, line \d: expected two whole numbers from 1 \(user, user\)"
+    ):
         facebook.read_links(tmp_path / "links.txt")
 
 
@@ -244,5 +276,7 @@ def test_empty_files(tmp_path, content):
 
 
 def test_unknown_order(tmp_path):
-    with pytest.raises(ScoupError, match=r"columns: expected one of owner_poster, poster_owner, got 'poster'"):
+    with pytest.raises(
+        ScoupError, match=r"columns: expected one of owner_poster, poster_owner, got 'poster'"
+    ):
         facebook.read_wall(tmp_path / "a", "poster")

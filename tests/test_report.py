@@ -15,7 +15,9 @@ CLAIM = {
     "experiment": "accuracy", "claim": "it falls", "paper": "1", "unit": "share", "ours": 0.25, "low": 0.2,
     "high": 0.3, "runs": 4, "provenance": "simulated", "holds": False,
 }  # fmt: skip
-ORIGIN = Provenance("brainq", "simulate", "no host could be reached", (tracked.RAW,), size="tiny", seed=0)
+ORIGIN = Provenance(
+    "brainq", "simulate", "no host could be reached", (tracked.RAW,), size="tiny", seed=0
+)
 
 
 class Cells(HTMLParser):
@@ -67,7 +69,9 @@ def test_a_claim_that_does_not_hold_says_so():
 
 
 def test_every_number_is_a_median_over_all_seeds():
-    metrics = [metric for seed in range(3) for metric in tracked.metrics_of(seed, value=float(seed))]
+    metrics = [
+        metric for seed in range(3) for metric in tracked.metrics_of(seed, value=float(seed))
+    ]
     cells = Cells(report.numbers("accuracy", metrics)).cells
     row = cells[: cells.index("cost over that of full ALS") + 1]
     assert row[:7] == ["relative_cost", "brainq", "whole", "scoup", "1", "joint", "none"]
@@ -82,16 +86,24 @@ def test_other_experiments_stay_on_their_own_pages():
 @given(st.text(max_size=30))
 def test_a_label_never_becomes_markup(text):
     cells = Cells(report.table(["name"], [[text]])).cells
-    assert [re.sub(r"[\r\n\x00]+", "", cell) for cell in cells] == [re.sub(r"[\r\n\x00]+", "", text)]
+    assert [re.sub(r"[\r\n\x00]+", "", cell) for cell in cells] == [
+        re.sub(r"[\r\n\x00]+", "", text)
+    ]
 
 
 def test_the_front_page_has_banner_scorecard_methods_and_provenance():
     from docutils.core import publish_parts
 
-    text = report.front("A tensor and ``matrices``.", [CLAIM, CLAIM | {"holds": None}], {"brainq": ORIGIN}, "scoup 1")
+    text = report.front(
+        "A tensor and ``matrices``.",
+        [CLAIM, CLAIM | {"holds": None}],
+        {"brainq": ORIGIN},
+        "scoup 1",
+    )
     html = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["html_body"]
     places = [
-        html.index(word) for word in ("All data is simulated", "it falls", "A tensor", "no host could be reached")
+        html.index(word)
+        for word in ("All data is simulated", "it falls", "A tensor", "no host could be reached")
     ]
     assert places == sorted(places)
     assert "0 of 1 claims" in html

@@ -8,17 +8,19 @@ import jsonschema
 import numpy as np
 import pytest
 
-from scoup import results
+from scoup import measures, results
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.fit import fit_repetition
+from scoup.measures import Claim, Context, Measure
 from scoup.merge import merge
-from scoup.results import Claim, Context, Measure
 from scoup.sample import draw
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
-SCHEMA = json.loads((Path(__file__).resolve().parent.parent / "workflow/schemas/metrics.schema.json").read_text())
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parent.parent / "workflow/schemas/metrics.schema.json").read_text()
+)
 CONTEXT = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
 COST = Measure("cost", "ratio", "lower", 0.0, None, "a cost")
 
@@ -72,7 +74,10 @@ def test_truth_comes_back(tmp_path):
 
 
 def test_metrics_files_follow_their_schema(tmp_path):
-    found = [CONTEXT.metric(COST, 1.5, repetitions=2, merge="joint"), CONTEXT.on(plan="full").metric(COST, 1.0)]
+    found = [
+        CONTEXT.metric(COST, 1.5, repetitions=2, merge="joint"),
+        CONTEXT.on(plan="full").metric(COST, 1.0),
+    ]
     results.write_metrics(tmp_path / "m.json", found, {"seeds": 2})
     jsonschema.validate(json.loads((tmp_path / "m.json").read_text()), SCHEMA)
     assert results.read_metrics(tmp_path / "m.json") == found
@@ -92,13 +97,14 @@ def test_a_file_without_metrics_is_refused(tmp_path):
 
 def test_pick_matches_fields_and_coordinates():
     found = [CONTEXT.on(seed=seed).metric(COST, seed, r=r) for seed in range(2) for r in (1, 2)]
-    assert [metric.value for metric in results.pick(found, "cost", r=2)] == [0, 1]
-    assert [metric.at["r"] for metric in results.pick(found, "cost", seed=1)] == [1, 2]
-    assert results.pick(found, "cost", r=3) == results.pick(found, "cost", nosuch=1) == []
+    assert [metric.value for metric in measures.pick(found, "cost", r=2)] == [0, 1]
+    assert [metric.at["r"] for metric in measures.pick(found, "cost", seed=1)] == [1, 2]
+    assert measures.pick(found, "cost", r=3) == measures.pick(found, "cost", nosuch=1) == []
 
 
 @pytest.mark.parametrize(
-    ("bar", "higher", "holds"), [(1.0, True, True), (3.0, True, False), (3.0, False, True), (None, True, None)]
+    ("bar", "higher", "holds"),
+    [(1.0, True, True), (3.0, True, False), (3.0, False, True), (None, True, None)],
 )
 def test_a_claim_is_judged_by_the_median(bar, higher, holds):
     runs = [CONTEXT.metric(COST, value) for value in (0.0, 2.0, 50.0)]

@@ -18,12 +18,16 @@ few = settings(max_examples=30, deadline=None)
 def test_densities_are_the_marginal_absolute_sums(data):
     totals = densities(data)
     for mode in range(data.ndim):
-        expected = np.abs(np.moveaxis(data.tensor, mode, 0)).reshape(data.shape[mode], -1).sum(axis=1)
+        expected = (
+            np.abs(np.moveaxis(data.tensor, mode, 0)).reshape(data.shape[mode], -1).sum(axis=1)
+        )
         if mode in data.matrices:
             expected = expected + np.abs(data.matrices[mode]).sum(axis=1)
         np.testing.assert_allclose(totals[mode], expected, rtol=1e-12)
     for number, matrix in enumerate(data.matrices.values()):
-        np.testing.assert_allclose(totals[data.ndim + number], np.abs(matrix).sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(
+            totals[data.ndim + number], np.abs(matrix).sum(axis=0), rtol=1e-12
+        )
 
 
 def test_densities_of_sparse_and_masked_data():
@@ -34,7 +38,11 @@ def test_densities_of_sparse_and_masked_data():
 
 
 @few
-@given(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=1, max_size=30), st.integers(0, 40), st.integers(0, 9))
+@given(
+    st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=1, max_size=30),
+    st.integers(0, 40),
+    st.integers(0, 9),
+)
 def test_a_draw_is_sorted_distinct_and_never_takes_a_zero(density, count, seed):
     density = np.array(density)
     chosen = draw_biased(density, count, np.random.default_rng(seed))
@@ -62,16 +70,20 @@ def test_quotas_can_tell_the_components_apart(size, factor, shared, rank):
 
 def test_a_repetition_depends_on_its_own_number_only():
     data, _ = planted((30, 40, 20), 2, 0)
-    few_of_them, many = (draw(data, SampleSpec(2, 3, repetitions=r), seed=5) for r in (2, 6))
+    few_of_them, many = (
+        draw(data, SampleSpec(rank=2, sampling=3, repetitions=r), seed=5) for r in (2, 6)
+    )
     for one, other in zip(few_of_them, many, strict=False):
         assert all(np.array_equal(a, b) for a, b in zip(one.indices, other.indices, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(many[0].indices, many[1].indices, strict=True))
+    assert not all(
+        np.array_equal(a, b) for a, b in zip(many[0].indices, many[1].indices, strict=True)
+    )
     assert all(np.array_equal(a, b) for a, b in zip(many[0].common, many[5].common, strict=True))
 
 
 def test_common_indices_are_in_every_repetition():
     data, _ = planted((30, 40, 20), 2, 0)
-    for sample in draw(data, SampleSpec(2, (3, 4, 1), shared=0.4, repetitions=3), 0):
+    for sample in draw(data, SampleSpec(rank=2, sampling=(3, 4, 1), shared=0.4, repetitions=3), 0):
         assert sample.sizes == (10, 10, 20, 4)
         for index, common in zip(sample.indices, sample.common, strict=True):
             assert np.isin(common, index).all()
@@ -80,14 +92,20 @@ def test_common_indices_are_in_every_repetition():
 
 def test_zero_density_is_never_drawn():
     tensor = SparseTensor([[0, 3, 5], [1, 1, 2], [0, 1, 0]], [1.0, 1.0, 1.0], (8, 4, 2))
-    for sample in draw(CoupledData(tensor), SampleSpec(3, 1.5), 0):
+    for sample in draw(CoupledData(tensor), SampleSpec(rank=3, sampling=1.5), 0):
         assert set(sample.indices[0]) <= {0, 3, 5}
 
 
 def test_side_factors_follow_their_mode_unless_told():
     data, _ = planted((30, 40, 20), 2, 0, modes=(0, 2))
-    assert sampling_of(data, SampleSpec(2, (2, 3, 4))) == [2, 3, 4, 2, 4]
-    assert sampling_of(data, SampleSpec(2, 2, {2: 5})) == [2, 2, 2, 2, 5]
+    assert sampling_of(data, SampleSpec(rank=2, sampling=(2, 3, 4))) == [2, 3, 4, 2, 4]
+    assert sampling_of(data, SampleSpec(rank=2, sampling=2, side_sampling={2: 5})) == [
+        2,
+        2,
+        2,
+        2,
+        5,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -103,4 +121,4 @@ def test_side_factors_follow_their_mode_unless_told():
 def test_bad_specs_say_what_is_wrong(arguments, words):
     data, _ = planted((6, 7, 8), 2, 0)
     with pytest.raises(ScoupError, match=words.replace("(", r"\(")):
-        draw(data, SampleSpec(2, **arguments), 0)
+        draw(data, SampleSpec(rank=2, **arguments), 0)

@@ -4,9 +4,9 @@ import pytest
 
 from scoup import scorecard
 from scoup.errors import ScoupError
-from scoup.experiments.accuracy import MONOTONE
-from scoup.experiments.measures import EXPLAINED, RELATIVE_COST
-from scoup.results import Context
+from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
+from scoup.experiments.accuracy.measure import MONOTONE
+from scoup.measures import Context
 
 
 def runs(monotone):
@@ -14,7 +14,9 @@ def runs(monotone):
     for seed, value in enumerate(monotone):
         context = Context("accuracy", "brainq", "whole", "scoup", seed, "simulated")
         found.append(context.metric(MONOTONE, value, merge="joint", finish="none"))
-        found.append(context.metric(RELATIVE_COST, 1.05, merge="joint", finish="none", repetitions=2))
+        found.append(
+            context.metric(RELATIVE_COST, 1.05, merge="joint", finish="none", repetitions=2)
+        )
         found.append(context.metric(EXPLAINED, 0.9, merge="joint", finish="none", repetitions=2))
     return found
 

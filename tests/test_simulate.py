@@ -64,7 +64,12 @@ def test_full_brainq_has_the_published_numbers():
 
 def test_full_facebook_has_the_published_numbers():
     full = NETWORK_SIZES["full"]
-    assert (full.users, full.days, full.posts, 2 * full.links) == (63_890, 1_847, 876_993, 1_545_686)
+    assert (full.users, full.days, full.posts, 2 * full.links) == (
+        63_890,
+        1_847,
+        876_993,
+        1_545_686,
+    )
 
 
 def test_questions_are_218_different_ones_with_the_papers_among_them():
@@ -84,7 +89,10 @@ def test_answers_follow_the_categories(raw):
 
 def test_good_subjects_can_be_decoded_and_the_worst_cannot(raw):
     answers = brainq.read_questions(raw["brainq"] / datasets.QUESTIONS_FILE).answers
-    subjects = (brainq.read_subject(raw["brainq"] / datasets.subject_file(name)) for name in datasets.SUBJECTS)
+    subjects = (
+        brainq.read_subject(raw["brainq"] / datasets.subject_file(name))
+        for name in datasets.SUBJECTS
+    )
     scores = np.array([leave_two_out(answers, subject.values.mean(axis=0)) for subject in subjects])
     assert 0.68 < np.median(np.sort(scores)[-5:]) < 0.85
     assert 0.4 < scores.min() < 0.6
@@ -111,7 +119,9 @@ def test_posts_have_the_asked_numbers(raw, wall):
     assert len(np.unique([wall.owner, wall.poster, days], axis=1).T) == spec.cells
     assert links.user.size == 2 * spec.links
     assert np.unique(links.user).size == spec.users
-    assert set(zip(links.user, links.friend, strict=True)) == set(zip(links.friend, links.user, strict=True))
+    assert set(zip(links.user, links.friend, strict=True)) == set(
+        zip(links.friend, links.user, strict=True)
+    )
 
 
 def test_posts_go_mostly_between_friends_and_grow(tmp_path):
@@ -136,7 +146,9 @@ def test_what_is_planted_is_in_the_posts(raw, wall, kind):
     for event in events:
         days = wall.time // 86_400 - truth["first_day"]
         inside = (
-            np.isin(wall.owner, event["walls"]) & np.isin(wall.poster, event["posters"]) & np.isin(days, event["days"])
+            np.isin(wall.owner, event["walls"])
+            & np.isin(wall.poster, event["posters"])
+            & np.isin(days, event["days"])
         )
         assert inside.sum() >= event["posts"]
         sizes = {key: len(event[key]) for key in ("walls", "posters", "days")}

@@ -11,9 +11,10 @@ from scoup import CMTF, CoupledData, Factors, ScoupError
 from scoup.block import Block
 from scoup.factors import factor_match_score, khatri_rao, wrap
 from scoup.fit import fit
+from scoup.linear import pseudoinverse, solve_normal
 from scoup.metrics import cost
-from scoup.solvers import als, cd, lbfgs, opt, reference
-from scoup.solvers.linear import pseudoinverse, solve_normal
+from scoup.solvers import _lbfgs as lbfgs
+from scoup.solvers import als, cd, opt, reference
 from scoup.specs import FitSpec
 from scoup.terms import DenseTerm, block_losses, grams_of, terms_of
 from tests.planted import as_sparse, cp, hide, planted, problems, starts
@@ -66,9 +67,13 @@ def test_both_readings_of_a_sparse_mask_equal_the_dense_mask(seed, shape):
 def test_a_mask_with_nothing_missing_equals_no_mask(data):
     flat = starts(data, 2, 1)
     whole = [Block(b.name, b.values, np.ones(b.shape, dtype=bool), b.factors) for b in data.blocks]
-    terms = [DenseTerm(block, weight) for block, weight in zip(whole, data.block_weights, strict=True)]
+    terms = [
+        DenseTerm(block, weight) for block, weight in zip(whole, data.block_weights, strict=True)
+    ]
     assert all(term.masked for term in terms)
-    for one, other in zip(als.solve(terms, flat, 3, 0.0)[0], iterates(als.solve, data, flat, 3), strict=True):
+    for one, other in zip(
+        als.solve(terms, flat, 3, 0.0)[0], iterates(als.solve, data, flat, 3), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
 
 
@@ -96,7 +101,9 @@ def test_compression_from_a_seed_equals_no_compression():
 
 
 @few
-@given(st.one_of(problems(), problems(masked=True)), st.sampled_from([als.solve, opt.solve, cd.solve]))
+@given(
+    st.one_of(problems(), problems(masked=True)), st.sampled_from([als.solve, opt.solve, cd.solve])
+)
 def test_the_cost_never_rises(data, solver):
     _, costs, _ = solver(terms_of(data), starts(data, 2, 3), 15, 0.0)
     slack = 1e-9 * (costs[0] + 1e-6)
@@ -124,7 +131,9 @@ def test_gradient_against_finite_differences(data):
     direction = [rng.standard_normal(factor.shape) for factor in flat]
     step = 1e-5
     ends = [
-        opt.cost_and_gradient(terms, [f + sign * step * d for f, d in zip(flat, direction, strict=True)])[0]
+        opt.cost_and_gradient(
+            terms, [f + sign * step * d for f, d in zip(flat, direction, strict=True)]
+        )[0]
         for sign in (1, -1)
     ]
     slope = sum(float(np.sum(g * d)) for g, d in zip(gradients, direction, strict=True))
@@ -165,7 +174,10 @@ def test_planted_factors_are_found(rank, signed, solver, missing):
 
 def test_coordinate_descent_comes_to_the_same_cost_as_als():
     data = hide(planted((10, 12, 8), 2, 0, noise=0.5)[0], 0.3, 0)
-    costs = [CMTF(2, solver=s, max_iter=500, tol=1e-10).fit(data).report_.cost for s in ("als", "cd", "opt")]
+    costs = [
+        CMTF(2, solver=s, max_iter=500, tol=1e-10).fit(data).report_.cost
+        for s in ("als", "cd", "opt")
+    ]
     np.testing.assert_allclose(costs, costs[0], rtol=1e-4)
 
 
@@ -187,7 +199,9 @@ def test_scaling_all_blocks_scales_the_weights_alone():
     one, other = (CMTF(2, tol=1e-12, max_iter=500).fit(d) for d in (data, scaled))
     np.testing.assert_allclose(other.factors_.weights, 1000 * one.factors_.weights, rtol=1e-6)
     assert factor_match_score(one.factors_.modes, other.factors_.modes) > 1 - 1e-8
-    assert other.report_.block_fits["tensor"] == pytest.approx(one.report_.block_fits["tensor"], abs=1e-8)
+    assert other.report_.block_fits["tensor"] == pytest.approx(
+        one.report_.block_fits["tensor"], abs=1e-8
+    )
 
 
 def test_balanced_weights_do_not_care_how_a_block_is_scaled():
@@ -195,7 +209,9 @@ def test_balanced_weights_do_not_care_how_a_block_is_scaled():
     scaled = CoupledData(data.tensor, {0: 50.0 * data.matrices[0]}, weights="balanced")
     one, other = (CMTF(2, tol=1e-12, max_iter=500).fit(d) for d in (data, scaled))
     assert one.report_.cost == pytest.approx(other.report_.cost, rel=1e-8)
-    np.testing.assert_allclose(50 * one.factors_.sides[0], other.factors_.sides[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        50 * one.factors_.sides[0], other.factors_.sides[0], rtol=1e-6, atol=1e-6
+    )
 
 
 def test_float32_is_near_float64():
@@ -242,7 +258,9 @@ def test_reference_refuses_missing_cells():
 def test_a_start_of_the_wrong_shape_is_refused():
     data, _ = planted((5, 6, 7), 2, 0)
     wrong = Factors(np.ones(2), tuple(np.ones((n, 2)) for n in (5, 6, 8)), {0: np.ones((10, 2))})
-    with pytest.raises(ScoupError, match=r"init: expected factors with rows \(5, 6, 7, 10\) and rank 2"):
+    with pytest.raises(
+        ScoupError, match=r"init: expected factors with rows \(5, 6, 7, 10\) and rank 2"
+    ):
         CMTF(2, init=wrong).fit(data)
 
 
@@ -274,7 +292,10 @@ def test_lbfgs_finds_the_least_of_a_narrow_bowl_and_keeps_to_its_bounds():
     assert cost == costs[-1] < 1e-9
     assert cost == bowl(point, np.empty(30))
     assert (np.diff(costs) <= 0).all()
-    assert lbfgs.minimise(bowl, np.ones(30), 5, lbfgs.Stop(3, 0.0)) == (pytest.approx(costs[2]), False)
+    assert lbfgs.minimise(bowl, np.ones(30), 5, lbfgs.Stop(3, 0.0)) == (
+        pytest.approx(costs[2]),
+        False,
+    )
 
 
 def test_lbfgs_stays_where_no_step_lowers_the_cost():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from scoup import archive, store
+from scoup import coupled, results, store
 from scoup.block import HeldOut, Observed
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
@@ -26,7 +26,11 @@ X = SparseTensor([[0, 1, 2, 2], [1, 0, 3, 2], [4, 2, 0, 1]], [1.0, 2.0, -3.0, 0.
 
 def same(left, right):
     if isinstance(left, SparseTensor):
-        return left.shape == right.shape and same(left.coords, right.coords) and same(left.values, right.values)
+        return (
+            left.shape == right.shape
+            and same(left.coords, right.coords)
+            and same(left.values, right.values)
+        )
     if isinstance(left, (HeldOut, Observed)):
         return type(left) is type(right) and same(left.cells, right.cells)
     if left is None:
@@ -46,7 +50,9 @@ def write_half(path, error):
 
 names = st.text("abcXYZ09_.-", min_size=1, max_size=8).filter(lambda name: name != "meta.json")
 kinds = st.sampled_from([np.float64, np.float32, np.int32, np.uint8, np.bool_, "<U3"])
-blocks = st.dictionaries(names, kinds.flatmap(lambda kind: hnp.arrays(kind, hnp.array_shapes(min_dims=0, min_side=0))))
+blocks = st.dictionaries(
+    names, kinds.flatmap(lambda kind: hnp.arrays(kind, hnp.array_shapes(min_dims=0, min_side=0)))
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -64,8 +70,12 @@ def test_archive_returns_what_was_put_in(tmp_path_factory, arrays, compress):
 
 def test_same_content_same_bytes(tmp_path):
     big = RNG.random((300, 700))
-    store.write_archive(tmp_path / "a.npz", "thing", {"x": 1, "y": 2}, {"p": big, "q": np.arange(3)})
-    store.write_archive(tmp_path / "b.npz", "thing", {"y": 2, "x": 1}, {"q": np.arange(3), "p": big})
+    store.write_archive(
+        tmp_path / "a.npz", "thing", {"x": 1, "y": 2}, {"p": big, "q": np.arange(3)}
+    )
+    store.write_archive(
+        tmp_path / "b.npz", "thing", {"y": 2, "x": 1}, {"q": np.arange(3), "p": big}
+    )
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
@@ -114,22 +124,28 @@ def test_flipped_bit_in_the_numbers_names_the_file_and_the_way_out(good, tmp_pat
     place = good[0].index(good[1][name].tobytes()[-64:]) + 40
     content[place] ^= 1
     (tmp_path / "bad.npz").write_bytes(content)
-    with pytest.raises(ScoupError, match=r"bad.npz: expected a whole thing file, got .*; delete it and run again"):
+    with pytest.raises(
+        ScoupError, match=r"bad.npz: expected a whole thing file, got .*; delete it and run again"
+    ):
         store.read_archive(tmp_path / "bad.npz", "thing")
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.999])
 def test_truncated_archive(good, tmp_path, share):
     (tmp_path / "cut.npz").write_bytes(good[0][: int(share * len(good[0]))])
-    with pytest.raises(ScoupError, match=r"cut.npz: expected a whole thing file.*delete it and run again"):
+    with pytest.raises(
+        ScoupError, match=r"cut.npz: expected a whole thing file.*delete it and run again"
+    ):
         store.read_archive(tmp_path / "cut.npz", "thing")
 
 
 def test_wrong_kind_newer_version_foreign_file_and_no_file(tmp_path, monkeypatch):
     path = tmp_path / "a.npz"
     store.write_archive(path, "factors", {}, {})
-    with pytest.raises(ScoupError, match=r"a.npz: expected a coupled-data file, got a factors file"):
-        store.read_data(path)
+    with pytest.raises(
+        ScoupError, match=r"a.npz: expected a coupled-data file, got a factors file"
+    ):
+        results.read_dataset(path)
     with monkeypatch.context() as patch:
         patch.setattr(archive, "VERSION", 9)
         store.write_archive(path, "factors", {}, {})
@@ -159,8 +175,10 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_disk_too_full_is_refused_beforehand(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(archive.shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(ScoupError, match=r"a.npz: needs 8.0 MB and the disk has 0.0 MB free; make room"):
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    with pytest.raises(
+        ScoupError, match=r"a.npz: needs 8.0 MB and the disk has 0.0 MB free; make room"
+    ):
         store.write_archive(tmp_path / "a.npz", "thing", {}, {"x": np.zeros(1_000_000)})
     assert left_in(tmp_path) == []
 
@@ -183,14 +201,18 @@ def test_file_size_limit_leaves_nothing(tmp_path):
 
 
 def test_json_is_sorted_plain_and_has_no_nan(tmp_path):
-    store.write_json(tmp_path / "a.json", {"b": np.float64("nan"), "a": (np.int64(1), float("inf"), True, "ü")})
+    store.write_json(
+        tmp_path / "a.json", {"b": np.float64("nan"), "a": (np.int64(1), float("inf"), True, "ü")}
+    )
     text = (tmp_path / "a.json").read_text()
     assert text.endswith("}\n")
     assert text.index('"a"') < text.index('"b"')
     assert store.read_json(tmp_path / "a.json") == {"a": [1, None, True, "ü"], "b": None}
     assert json.loads(text)["a"][2] is True
     (tmp_path / "b.json").write_text('{"a": ')
-    with pytest.raises(ScoupError, match=r"b.json: expected a whole JSON file.*delete it and run again"):
+    with pytest.raises(
+        ScoupError, match=r"b.json: expected a whole JSON file.*delete it and run again"
+    ):
         store.read_json(tmp_path / "b.json")
 
 
@@ -204,7 +226,9 @@ def data_sets():
         "sparse": CoupledData(X, {0: side}),
         "held-out": CoupledData(X, {0: side}, HeldOut(CELLS)),
         "observed": CoupledData(X, {0: side}, Observed(CELLS)),
-        "many": CoupledData(X, {0: [side, side + 1], 2: [np.ones((5, 1))]}, None, {0: [None, side > 0.5]}),
+        "many": CoupledData(
+            X, {0: [side, side + 1], 2: [np.ones((5, 1))]}, None, {0: [None, side > 0.5]}
+        ),
         "weights": CoupledData(dense, {0: side}, weights=[2.0, 0.0]),
         "balanced": CoupledData(X, {0: side}, weights="balanced"),
         "alone": CoupledData(X),
@@ -214,12 +238,24 @@ def data_sets():
 @pytest.mark.filterwarnings("ignore::scoup.errors.ScoupWarning")
 @pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize(
-    "name", ["dense", "float32", "masked", "sparse", "held-out", "observed", "many", "weights", "balanced", "alone"]
+    "name",
+    [
+        "dense",
+        "float32",
+        "masked",
+        "sparse",
+        "held-out",
+        "observed",
+        "many",
+        "weights",
+        "balanced",
+        "alone",
+    ],
 )
 def test_data_returns_whole(tmp_path, name, compress):
     data = data_sets()[name]
-    store.write_data(tmp_path / "d.npz", data, compress=compress)
-    found = store.read_data(tmp_path / "d.npz").data
+    results.write_dataset(tmp_path / "d.npz", coupled.Dataset(data), compress)
+    found = results.read_dataset(tmp_path / "d.npz").data
     assert [block.name for block in found.blocks] == [block.name for block in data.blocks]
     assert found.block_weights == data.block_weights
     for left, right in zip(data.blocks, found.blocks, strict=True):
@@ -235,9 +271,11 @@ def test_labels_provenance_and_extras_travel(tmp_path):
         Labels("voxel", np.arange(4), {"x": np.arange(4)}),
         Labels("subject", np.array(list("PQRST"))),
     )
-    dataset = store.Dataset(CoupledData(X), labels, provenance, {"grid": np.arange(6)}, {"value": "counts"})
-    store.write_dataset(tmp_path / "d.npz", dataset)
-    found = store.read_data(tmp_path / "d.npz")
+    dataset = coupled.Dataset(
+        CoupledData(X), labels, provenance, {"grid": np.arange(6)}, {"value": "counts"}
+    )
+    results.write_dataset(tmp_path / "d.npz", dataset)
+    found = results.read_dataset(tmp_path / "d.npz")
     assert found.provenance == provenance
     assert found.provenance.mark == "simulated"
     assert found.facts == {"value": "counts"}
@@ -250,7 +288,7 @@ def test_labels_provenance_and_extras_travel(tmp_path):
 
 def test_labels_must_fit_the_data():
     with pytest.raises(ScoupError, match=r"labels: expected one entry a factor"):
-        store.Dataset(CoupledData(X), (Labels("noun", np.arange(3)),))
+        coupled.Dataset(CoupledData(X), (Labels("noun", np.arange(3)),))
     with pytest.raises(ScoupError, match=r"noun.category: expected 2 plain values"):
         Labels("noun", np.arange(2), {"category": np.arange(3)})
     with pytest.raises(ScoupError, match="source: expected download, cache, local or simulate"):
@@ -264,12 +302,12 @@ def test_factors_return_whole_and_sparse_ones_are_small(tmp_path, share, kind):
     flat = [np.where(RNG.random(s) < share, RNG.random(s), 0).astype(kind) for s in shapes]
     coverage = tuple(RNG.random(len(matrix)) < 0.5 for matrix in flat)
     factors = Factors(np.arange(3.0), tuple(flat[:3]), {0: flat[3:5]}, coverage)
-    store.write_factors(tmp_path / "f.npz", factors, {"rep": 2})
-    found = store.read_factors(tmp_path / "f.npz")
+    results.write_factors(tmp_path / "f.npz", factors, {"rep": 2})
+    found = results.read_factors(tmp_path / "f.npz")
     assert all(map(same, factors.flat, found.flat))
     assert all(map(same, factors.coverage, found.coverage))
     assert list(found.sides) == [0]
     assert isinstance(found.sides[0], list)
-    assert store.read_factors_meta(tmp_path / "f.npz") == {"rep": 2}
+    assert results.read_factors_meta(tmp_path / "f.npz") == {"rep": 2}
     if share == 0.05:
         assert (tmp_path / "f.npz").stat().st_size < sum(matrix.nbytes for matrix in flat)

@@ -60,7 +60,9 @@ def test_from_other_packages(tmp_path):
     sparse = pytest.importorskip("sparse")
     dense = np.zeros((3, 4, 5))
     dense[1, 2, 3], dense[0, 0, 4] = 2.5, -1.0
-    np.testing.assert_array_equal(SparseTensor.from_coo(sparse.COO.from_numpy(dense)).to_dense(), dense)
+    np.testing.assert_array_equal(
+        SparseTensor.from_coo(sparse.COO.from_numpy(dense)).to_dense(), dense
+    )
     slices = [sp.csr_array(dense[:, :, k]) for k in range(5)]
     np.testing.assert_array_equal(SparseTensor.from_slices(slices).to_dense(), dense)
     path = tmp_path / "small.tns"
@@ -77,16 +79,37 @@ def test_float32_is_kept():
     ("arguments", "words"),
     [
         (([[0], [0]], [1.0], (2, 2, 2)), "coords: expected shape (3, nnz), got (2, 1)."),
-        (([[0.5], [0], [0]], [1.0], (2, 2, 2)), "coords: expected integer indices, got dtype float64."),
-        (([[2], [0], [0]], [1.0], (2, 2, 2)), "coords: expected indices from 0 to 1 in mode 0, got 2."),
-        (([[0], [-1], [0]], [1.0], (2, 2, 2)), "coords: expected indices from 0 to 1 in mode 1, got -1."),
-        (([[0], [0], [0]], [1.0, 2.0], (2, 2, 2)), "values: expected 1 numbers, one a column of coords"),
+        (
+            ([[0.5], [0], [0]], [1.0], (2, 2, 2)),
+            "coords: expected integer indices, got dtype float64.",
+        ),
+        (
+            ([[2], [0], [0]], [1.0], (2, 2, 2)),
+            "coords: expected indices from 0 to 1 in mode 0, got 2.",
+        ),
+        (
+            ([[0], [-1], [0]], [1.0], (2, 2, 2)),
+            "coords: expected indices from 0 to 1 in mode 1, got -1.",
+        ),
+        (
+            ([[0], [0], [0]], [1.0, 2.0], (2, 2, 2)),
+            "values: expected 1 numbers, one a column of coords",
+        ),
         (([[0], [0], [0]], ["x"], (2, 2, 2)), "values: expected real numbers"),
         (([[0], [0], [0]], [1j], (2, 2, 2)), "values: expected real numbers, got dtype complex128"),
-        (([[0], [0], [0]], [np.inf], (2, 2, 2)), "values: expected finite numbers, got NaN or infinity"),
-        (([[0], [0], [0]], [1.0], (2, 0, 2)), "shape: expected sizes from 1 to 2147483647, got (2, 0, 2)."),
+        (
+            ([[0], [0], [0]], [np.inf], (2, 2, 2)),
+            "values: expected finite numbers, got NaN or infinity",
+        ),
+        (
+            ([[0], [0], [0]], [1.0], (2, 0, 2)),
+            "shape: expected sizes from 1 to 2147483647, got (2, 0, 2).",
+        ),
         (([[0], [0], [0]], [1.0], (2**40, 2, 2)), "shape: expected sizes from 1 to 2147483647"),
-        (([[0]] * 3, [1.0], (2**30, 2**30, 2**30)), "span 2^63 cells or more, so their indices overflow"),
+        (
+            ([[0]] * 3, [1.0], (2**30, 2**30, 2**30)),
+            "span 2^63 cells or more, so their indices overflow",
+        ),
     ],
 )
 def test_bad_tensors_say_what_is_wrong(arguments, words):
@@ -104,5 +127,7 @@ def test_a_dense_request_that_would_not_fit_is_refused_before_allocating():
 def test_other_sources_are_refused_in_words():
     with pytest.raises(ScoupError, match=r"array: expected a sparse.COO array, got str"):
         SparseTensor.from_coo("x")
-    with pytest.raises(ScoupError, match="slices: expected one or more sparse matrices of one shape"):
+    with pytest.raises(
+        ScoupError, match="slices: expected one or more sparse matrices of one shape"
+    ):
         SparseTensor.from_slices([sp.eye_array(2), sp.eye_array(3)])

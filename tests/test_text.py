@@ -44,12 +44,15 @@ def plain(content, columns):
 
 junk = st.binary(max_size=40).map(lambda content: content.decode("latin-1"))
 letters = st.text("0123456789 \t\n\r-+.eEx#%\\N", max_size=60)
-numbers = st.lists(st.lists(st.integers(0, 2**31).map(str), min_size=2, max_size=4).map("\t".join)).map("\n".join)
+numbers = st.lists(
+    st.lists(st.integers(0, 2**31).map(str), min_size=2, max_size=4).map("\t".join)
+).map("\n".join)
 
 
 @settings(max_examples=400, deadline=None)
 @given(
-    content=st.one_of(letters, numbers, st.binary(max_size=40).map(lambda b: b.decode("latin-1"))), real=st.booleans()
+    content=st.one_of(letters, numbers, st.binary(max_size=40).map(lambda b: b.decode("latin-1"))),
+    real=st.booleans(),
 )
 def test_any_text_is_read_by_the_book_or_refused_by_line(tmp_path_factory, content, real):
     path = tmp_path_factory.getbasetemp() / "fuzz.txt"
@@ -60,7 +63,9 @@ def test_any_text_is_read_by_the_book_or_refused_by_line(tmp_path_factory, conte
     want = plain(raw, columns)
     if isinstance(want, int):
         where = (
-            r"fuzz.txt: expected lines of .*, got an empty file" if want == 0 else rf"fuzz.txt, line {want}: expected"
+            r"fuzz.txt: expected lines of .*, got an empty file"
+            if want == 0
+            else rf"fuzz.txt, line {want}: expected"
         )
         with pytest.raises(ScoupError, match=where):
             read(path, columns)
@@ -79,14 +84,18 @@ def test_pieces_do_not_matter(tmp_path, monkeypatch, piece, packed):
     np.testing.assert_array_equal(read(path, THREE), rows)
     path.write_bytes(path.read_bytes() if packed else content.encode() + b"\n5 6\n")
     if not packed:
-        with pytest.raises(ScoupError, match=r"a.txt, line 102: expected owner, poster, time, got '5 6'"):
+        with pytest.raises(
+            ScoupError, match=r"a.txt, line 102: expected owner, poster, time, got '5 6'"
+        ):
             read(path, THREE)
 
 
 def test_unknown_times_only_where_allowed(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"1\t2\t\\N\n3\t4\t5\n")
     np.testing.assert_array_equal(read(tmp_path / "a.txt", LINKS), [[1, 2, -1], [3, 4, 5]])
-    with pytest.raises(ScoupError, match=r"line 1: expected owner, poster, time, got '1\\t2\\t\\\\N'"):
+    with pytest.raises(
+        ScoupError, match=r"line 1: expected owner, poster, time, got '1\\t2\\t\\\\N'"
+    ):
         read(tmp_path / "a.txt", THREE)
     for bad in (b"1\t\\N\t5\n", b"1\t2\t-7\n", b"-1\t2\t3\n", b"1\t2\t\\NN\n"):
         (tmp_path / "b.txt").write_bytes(b"1\t2\t3\n" + bad)
@@ -94,11 +103,15 @@ def test_unknown_times_only_where_allowed(tmp_path):
             read(tmp_path / "b.txt", LINKS)
 
 
-@pytest.mark.parametrize("content", [b"1 2 3\n" + b"7" * 10_000_000, b"1 2 3\n" + b"7 " * 5_000_000 + b"\n1 2 3\n"])
+@pytest.mark.parametrize(
+    "content", [b"1 2 3\n" + b"7" * 10_000_000, b"1 2 3\n" + b"7 " * 5_000_000 + b"\n1 2 3\n"]
+)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_line_of_10_mb_is_refused(tmp_path, content, pack):
     (tmp_path / "long.txt").write_bytes(pack(content))
-    with pytest.raises(ScoupError, match=r"long.txt, line 2: expected at most 65536 characters, got a longer line"):
+    with pytest.raises(
+        ScoupError, match=r"long.txt, line 2: expected at most 65536 characters, got a longer line"
+    ):
         read(tmp_path / "long.txt", THREE)
 
 
@@ -107,7 +120,9 @@ def test_a_line_of_10_mb_is_refused(tmp_path, content, pack):
 def test_damaged_gzip(tmp_path, keep, tail):
     whole = gzip.compress(b"\n".join(b"%d %d %d" % (n, n * n, n) for n in range(1, 999)))
     (tmp_path / "a.txt.gz").write_bytes(whole[:keep] + tail)
-    with pytest.raises(ScoupError, match=r"a.txt.gz: expected a (whole )?gzip file, got .*; fetch it again"):
+    with pytest.raises(
+        ScoupError, match=r"a.txt.gz: expected a (whole )?gzip file, got .*; fetch it again"
+    ):
         read(tmp_path / "a.txt.gz", THREE)
 
 

@@ -11,7 +11,9 @@ from scoup.tns import parse_tns
 
 values = st.floats(-1e300, 1e300).filter(lambda value: value != 0)
 cells = st.integers(2, 5).flatmap(
-    lambda order: st.lists(st.tuples(st.tuples(*[st.integers(0, 2**31 - 2)] * order), values), min_size=1, max_size=20)
+    lambda order: st.lists(
+        st.tuples(st.tuples(*[st.integers(0, 2**31 - 2)] * order), values), min_size=1, max_size=20
+    )
 )
 
 
@@ -19,7 +21,9 @@ cells = st.integers(2, 5).flatmap(
 @given(cells=cells)
 def test_what_is_written_is_read(tmp_path_factory, cells):
     path = tmp_path_factory.getbasetemp() / "a.tns"
-    path.write_text("# a comment\n" + "".join(" ".join(str(i + 1) for i in c) + f" {v!r}\n" for c, v in cells))
+    path.write_text(
+        "# a comment\n" + "".join(" ".join(str(i + 1) for i in c) + f" {v!r}\n" for c, v in cells)
+    )
     coords, found = parse_tns(path)
     np.testing.assert_array_equal(coords.T, [c for c, _ in cells])
     np.testing.assert_array_equal(found, [v for _, v in cells])
@@ -49,11 +53,15 @@ def test_tensor_from_tns(tmp_path):
 )
 def test_bad_lines_are_named(tmp_path, line, shown):
     (tmp_path / "a.tns").write_text(f"1 1 1 2\n{line}\n1 1 1 2\n")
-    with pytest.raises(ScoupError, match=rf"a.tns, line 2: expected indices from 1 and a value, .*, got {shown}"):
+    with pytest.raises(
+        ScoupError, match=rf"a.tns, line 2: expected indices from 1 and a value, .*, got {shown}"
+    ):
         parse_tns(tmp_path / "a.tns")
 
 
 def test_index_too_large(tmp_path):
     (tmp_path / "a.tns").write_text("1 1 2147483648 2\n")
-    with pytest.raises(ScoupError, match=r"a.tns: expected indices up to 2147483647, got 2147483648"):
+    with pytest.raises(
+        ScoupError, match=r"a.tns: expected indices up to 2147483647, got 2147483648"
+    ):
         parse_tns(tmp_path / "a.tns")

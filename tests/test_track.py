@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.results import Metric
+from scoup.measures import Metric
 from scoup.track import Sources, local, track
 from scoup.track.names import Point, name_points
 from scoup.track.runs import collect
@@ -80,7 +80,9 @@ def logged():
 def content(path="results/mlflow.db"):
     """Return every row of the database."""
     with sqlite3.connect(path) as base:
-        names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         return {name: base.execute(f"SELECT * FROM {name}").fetchall() for name in names}
 
 
@@ -93,7 +95,9 @@ def whole(path="results"):
         ).fetchall()
     for identity, status, key in rows:
         assert status == "FINISHED"
-        assert key == "scorecard" or list(Path(path, "mlflow-artifacts/1", identity, "artifacts/metrics").iterdir())
+        assert key == "scorecard" or list(
+            Path(path, "mlflow-artifacts/1", identity, "artifacts/metrics").iterdir()
+        )
     return sorted(key for _, _, key in rows)
 
 
@@ -101,10 +105,23 @@ def test_a_run_says_everything(stored):
     run = logged()["accuracy/brainq/whole/scoup/seed1"]
     assert run.info.run_name == "accuracy scoup seed1 brainq"
     assert (run.info.start_time, run.info.end_time) == (1700000001000, 1700000006000)
-    assert run.data.params | {"rank": "2", "sampling": "[2, 3, 1]", "fraction": "0.0"} == run.data.params
+    assert (
+        run.data.params | {"rank": "2", "sampling": "[2, 3, 1]", "fraction": "0.0"}
+        == run.data.params
+    )
     assert run.data.params["dataset.size"] == "tiny"
-    wanted = {"experiment": "accuracy", "data": "simulated", "host": "here", "threads": "1", "version": "0.1.0"}
-    wanted |= {"revision": "abc1234-dirty", "source": "simulate", "sha256/raw.txt": tracked.RAW.sha256}
+    wanted = {
+        "experiment": "accuracy",
+        "data": "simulated",
+        "host": "here",
+        "threads": "1",
+        "version": "0.1.0",
+    }
+    wanted |= {
+        "revision": "abc1234-dirty",
+        "source": "simulate",
+        "sha256/raw.txt": tracked.RAW.sha256,
+    }
     assert run.data.tags | wanted == run.data.tags
     assert run.data.tags["mlflow.note.content"].startswith("**Simulated data.**")
     assert "mlflow.parentRunId" not in run.data.tags  # nested runs would be folded away
@@ -136,13 +153,18 @@ def test_artifacts_lie_where_a_server_looks_for_them_and_survive_a_move(copied):
 
 def test_the_scorecard_is_a_run_of_its_own(stored):
     run = logged()["scorecard"]
-    assert run.data.metrics | {"claims": 2.0, "claims_hold": 1.0, "claim/02 accuracy": 0.25} == run.data.metrics
+    assert (
+        run.data.metrics | {"claims": 2.0, "claims_hold": 1.0, "claim/02 accuracy": 0.25}
+        == run.data.metrics
+    )
     assert "it holds" in run.data.tags["mlflow.note.content"]
 
 
 def test_a_reviewer_filters_by_experiment(stored):
     found = client().search_runs(["1"], "tags.experiment = 'accuracy'")
-    assert {run.data.tags["scoup.key"] for run in found} == {f"accuracy/brainq/whole/scoup/seed{n}" for n in (0, 1)}
+    assert {run.data.tags["scoup.key"] for run in found} == {
+        f"accuracy/brainq/whole/scoup/seed{n}" for n in (0, 1)
+    }
 
 
 def test_running_again_changes_nothing_but_the_time_of_the_build(copied):
@@ -157,7 +179,10 @@ def test_running_again_changes_nothing_but_the_time_of_the_build(copied):
 def test_a_changed_result_replaces_its_run_and_leaves_no_files_behind(copied):
     tracked.write_run(".", 0, value=5.0)
     track(sources(), "results")
-    assert logged()["accuracy/brainq/whole/scoup/seed0"].data.metrics["relative_cost/joint"] == 5 + 1 / 3
+    assert (
+        logged()["accuracy/brainq/whole/scoup/seed0"].data.metrics["relative_cost/joint"]
+        == 5 + 1 / 3
+    )
     assert len(list(Path("results/mlflow-artifacts/1").iterdir())) == 4
     assert not list(Path("results").glob(".mlflow-building-*"))
 
@@ -172,7 +197,9 @@ def test_a_lost_log_loses_only_what_it_said(folder):
     shutil.rmtree("results/logs")
     [_, run, _] = collect(sources())
     assert run.tags["revision"] == "unknown"
-    assert run.ended == round(1000 * Path("results/experiments/accuracy/brainq/scoup/seed0.json").stat().st_mtime)
+    assert run.ended == round(
+        1000 * Path("results/experiments/accuracy/brainq/scoup/seed0.json").stat().st_mtime
+    )
 
 
 def killed_at(moment):
@@ -180,7 +207,12 @@ def killed_at(moment):
     child = os.fork()
     if not child:
         left = iter(range(moment))
-        real = {"replace": os.replace, "finish": local.finish, "place": local._place, "sweep": local._sweep}
+        real = {
+            "replace": os.replace,
+            "finish": local.finish,
+            "place": local._place,
+            "sweep": local._sweep,
+        }
 
         def dying(name, *arguments):
             if next(left, None) is None:
@@ -205,7 +237,10 @@ def test_a_build_killed_at_any_moment_leaves_the_old_store_or_the_new(copied):
         assert len(whole()) == 4
     assert killed_at(13)
     assert len(whole()) == 4
-    assert logged()["accuracy/brainq/whole/scoup/seed0"].data.metrics["relative_cost/joint"] == 5 + 1 / 3
+    assert (
+        logged()["accuracy/brainq/whole/scoup/seed0"].data.metrics["relative_cost/joint"]
+        == 5 + 1 / 3
+    )
     assert not killed_at(14)
     assert len(list(Path("results/mlflow-artifacts/1").iterdir())) == 4
     assert not list(Path("results").glob(".mlflow-building-*"))
@@ -215,7 +250,9 @@ def test_files_of_parallel_jobs_are_in_the_store_once_each(folder):
     with ProcessPoolExecutor(8) as jobs:
         list(jobs.map(partial(tracked.write_run, "."), range(40)))
     track(sources(), "results")
-    assert whole() == sorted(["scorecard", *(f"accuracy/brainq/whole/scoup/seed{n}" for n in range(40))])
+    assert whole() == sorted(
+        ["scorecard", *(f"accuracy/brainq/whole/scoup/seed{n}" for n in range(40))]
+    )
 
 
 def test_two_files_of_one_run_become_one_run(folder):
@@ -223,7 +260,9 @@ def test_two_files_of_one_run_become_one_run(folder):
     other.parent.mkdir()
     shutil.copy(tracked.path_of(".", 0), other)
     [run] = [run for run in collect(sources()) if run.key.endswith("seed0")]
-    places = [(place, Path(path).name) for place, path in run.artifacts if place.startswith("metrics")]
+    places = [
+        (place, Path(path).name) for place, path in run.artifacts if place.startswith("metrics")
+    ]
     assert len(set(places)) == 2
 
 
@@ -242,10 +281,15 @@ def test_names_mean_the_same_in_every_run():
 
 
 def test_what_is_fixed_in_a_run_is_a_parameter_and_fractions_are_no_steps():
-    named = name_points({0: [measured(fraction=0.1, weight=0.5), measured(fraction=0.1, weight=1.5)]})
+    named = name_points(
+        {0: [measured(fraction=0.1, weight=0.5), measured(fraction=0.1, weight=1.5)]}
+    )
     points, fixed = named[0]
     assert fixed == {"fraction": 0.1}
-    assert [(point.name, point.step) for point in points] == [("cost/weight 0.5", 0), ("cost/weight 1.5", 0)]
+    assert [(point.name, point.step) for point in points] == [
+        ("cost/weight 0.5", 0),
+        ("cost/weight 1.5", 0),
+    ]
 
 
 def test_numbers_measured_without_a_coordinate_keep_names_of_their_own():

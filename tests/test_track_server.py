@@ -32,12 +32,16 @@ def active(port):
 
     client = MlflowClient(f"http://{served.ui.HOST}:{port}")
     experiment = client.get_experiment_by_name("scoup").experiment_id
-    return sorted(run.data.tags["scoup.key"] for run in client.search_runs([experiment], max_results=1000))
+    return sorted(
+        run.data.tags["scoup.key"] for run in client.search_runs([experiment], max_results=1000)
+    )
 
 
 def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder):
     before = sorted(Path("results").rglob("*"))
-    with pytest.raises(ScoupError, match=r"MLFLOW_TRACKING_URI: expected the MLflow server .* the results are safe"):
+    with pytest.raises(
+        ScoupError, match=r"MLFLOW_TRACKING_URI: expected the MLflow server .* the results are safe"
+    ):
         track(sources(), "results")
     assert sorted(Path("results").rglob("*")) == before
 
@@ -59,14 +63,18 @@ def test_logged_again_broken_off_and_resumed_every_run_is_there_once(folder, mon
 
         def stopped(*_):
             served.stop(server)
-            raise OSError("the server was stopped after the run was told and before it was finished")
+            raise OSError(
+                "the server was stopped after the run was told and before it was finished"
+            )
 
         with monkeypatch.context() as patch:
             patch.setattr(remote, "finish", stopped)
             with pytest.raises(ScoupError, match="the results are safe"):
                 track(sources(), "results")
         server = served.start(place, port)
-        assert active(port) == sorted([*KEYS, KEYS[1]])  # the broken one beside the one it would have replaced
+        assert active(port) == sorted(
+            [*KEYS, KEYS[1]]
+        )  # the broken one beside the one it would have replaced
         assert track(sources(), "results")["sent"] == 1
         assert active(port) == KEYS
         assert not Path("results/mlflow.db").exists()
@@ -100,7 +108,9 @@ def listeners(port):
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens where")
+@pytest.mark.skipif(
+    not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens where"
+)
 def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder, monkeypatch):
     _, port = folder
     monkeypatch.delenv("MLFLOW_TRACKING_URI")

@@ -11,8 +11,16 @@ from tests.planted import as_sparse, hide, planted
 
 def compiled():
     """Every kernel with the types that it has been compiled for."""
-    kernels = (one for one in gc.get_objects() if isinstance(one, Dispatcher) and "scoup" in one.py_func.__module__)
-    return {(kernel.py_func.__qualname__, id(kernel), str(types)) for kernel in kernels for types in kernel.signatures}
+    kernels = (
+        one
+        for one in gc.get_objects()
+        if isinstance(one, Dispatcher) and "scoup" in one.py_func.__module__
+    )
+    return {
+        (kernel.py_func.__qualname__, id(kernel), str(types))
+        for kernel in kernels
+        for types in kernel.signatures
+    }
 
 
 def test_fits_of_other_shapes_and_ranks_compile_nothing_more():
@@ -20,7 +28,12 @@ def test_fits_of_other_shapes_and_ranks_compile_nothing_more():
     before = compiled()
     assert len(before) > 20
     data, _ = planted((12, 40, 11), 3, seed=1, noise=0.1)
-    for some in (data, hide(data, 0.2, seed=2), *as_sparse(data), *as_sparse(hide(data, 0.2, seed=2))):
+    for some in (
+        data,
+        hide(data, 0.2, seed=2),
+        *as_sparse(data),
+        *as_sparse(hide(data, 0.2, seed=2)),
+    ):
         for rank in (3, 11, 20):
             CMTF(rank, max_iter=2).fit(some)
     for some in (data, *as_sparse(data)):

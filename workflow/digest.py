@@ -20,7 +20,9 @@ PACKAGE = "scoup"
 def digest(script: str, *extra: str) -> str:
     """Return a digest of everything of scoup that ``workflow/scripts/<script>.py`` imports, and of ``extra``."""
     found = modules_of(script, *extra)
-    return hashlib.sha256("\n".join(f"{name} {_code(name)}" for name in found).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        "\n".join(f"{name} {_code(name)}" for name in found).encode()
+    ).hexdigest()[:16]
 
 
 def code_of(script: str) -> Callable[[Any], str]:
@@ -42,7 +44,9 @@ def modules_of(script: str, *extra: str) -> list[str]:
 
 def _path(name: str) -> Path | None:
     base = ROOT.joinpath(*name.split("."))
-    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)
+    return next(
+        (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None
+    )
 
 
 @cache
@@ -63,7 +67,9 @@ def _absolute(node: ast.ImportFrom, path: Path, importer: str) -> str:
         return node.module or ""
     parts = importer.split(".")
     package = parts if path.name == "__init__.py" else parts[:-1]
-    return ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
+    return ".".join(
+        [*package[: len(package) - node.level + 1], *([node.module] if node.module else [])]
+    )
 
 
 @cache
@@ -75,6 +81,8 @@ def _code(name: str) -> str:
 def _parsed(path: Path) -> ast.Module:
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node, clean=False
+        ):
             node.body[0] = ast.Pass()
     return tree

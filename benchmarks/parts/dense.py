@@ -42,13 +42,24 @@ def measure() -> Outcome:
             Contender("scoup refit (3, 86, 1)", SCOUP, {**PAPER, "finish": "refit"}, 5),
             Contender("als", CURVE, {**SHARED, "compress": False}, 3),
             Contender("opt", CURVE, {**SHARED, "solver": "opt"}, 1, warm=False),
-            Contender("tensorly parafac", PEER, {**slow, "peer": "tensorly parafac"}, 1, warm=False),
+            Contender(
+                "tensorly parafac", PEER, {**slow, "peer": "tensorly parafac"}, 1, warm=False
+            ),
             Contender("pyttb cp_als", PEER, {**slow, "peer": "pyttb"}, 1, warm=False),
-            Contender("genten cp_als", "benchmarks.rivals:genten_curve", {**SAME, "sweeps": GENTEN_SWEEPS}, 1, False),
+            Contender(
+                "genten cp_als",
+                "benchmarks.rivals:genten_curve",
+                {**SAME, "sweeps": GENTEN_SWEEPS},
+                1,
+                False,
+            ),
         ]
     )
     target = NEAR * lowest(results)
-    fitted = min(("als compressed", "als compressed, own start"), key=lambda name: _time(results[name], target).middle)
+    fitted = min(
+        ("als compressed", "als compressed, own start"),
+        key=lambda name: _time(results[name], target).middle,
+    )
     checks = [
         Check(f"{fitted} / scoup complete (1, 300, 1), time to 0.1 % of the best cost",
               ratio(times(results[fitted], target), times(results["scoup complete (1, 300, 1)"], target)), ">=", 2.0),
@@ -61,7 +72,9 @@ def measure_reference() -> Outcome:
     slow = {**SHARED, "solver": "reference"}
     results = race([*_fast(), Contender("reference", CURVE, slow, 1, warm=False)])
     target = NEAR * lowest(results)
-    mine, other, scoup = (results[n] for n in ("als compressed", "reference", "scoup complete (3, 86, 1)"))
+    mine, other, scoup = (
+        results[n] for n in ("als compressed", "reference", "scoup complete (3, 86, 1)")
+    )
     checks = [
         Check("reference / als compressed, time to 0.1 % of the best cost",
               ratio(times(other, target), times(mine, target)), ">=", 100.0),
@@ -129,6 +142,12 @@ def arrivals(results: dict[str, Numbers], target: float) -> list[str]:
         if "curves" not in result:
             continue
         when = _time(result, target)
-        text = f"{when.middle:.3g} s" if when.middle < float("inf") else f"not within {result['seconds']:.3g} s"
-        remarks.append(f"{name}: within 0.1 % of the best cost after {text}; ends at {result['cost'] / best:.6f} of it")
+        text = (
+            f"{when.middle:.3g} s"
+            if when.middle < float("inf")
+            else f"not within {result['seconds']:.3g} s"
+        )
+        remarks.append(
+            f"{name}: within 0.1 % of the best cost after {text}; ends at {result['cost'] / best:.6f} of it"
+        )
     return remarks

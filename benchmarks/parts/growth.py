@@ -18,9 +18,13 @@ def measure() -> Outcome:
     # The largest takes a quarter of the machine's memory: one after another, not side by side.
     for cells in CELLS:
         options = {"rank": RANK, "cells": cells, "count": 2 * cells}
-        results |= race([Contender(f"cells/{cells}", TARGET, options, 7 if cells < 10_000_000 else 3)])
+        results |= race(
+            [Contender(f"cells/{cells}", TARGET, options, 7 if cells < 10_000_000 else 3)]
+        )
     sizes = {"cells": 740_000, "count": 1_600_000}
-    results |= race([Contender(f"rank/{rank}", TARGET, {"rank": rank, **sizes}, 7) for rank in RANKS])
+    results |= race(
+        [Contender(f"rank/{rank}", TARGET, {"rank": rank, **sizes}, 7) for rank in RANKS]
+    )
 
     def series(axis: str, steps: tuple[int, ...], key: str) -> list[float]:
         return [float(results[f"{axis}/{step}"][key]) for step in steps]
@@ -28,11 +32,21 @@ def measure() -> Outcome:
     input_bytes, held = series("cells", CELLS, "data_bytes"), series("cells", CELLS, "fit_bytes")
     both, alone = series("cells", CELLS, "seconds"), series("cells", CELLS, "one_thread")
     checks = [
-        Check.single("exponent of time in non-zeros, last two decades", steepest(CELLS, both), "<=", 1.05),
-        Check.single("exponent of time in non-zeros, one thread", steepest(CELLS, alone), "<=", 1.05),
-        Check.single("exponent of memory in non-zeros, last two decades", steepest(CELLS, held), "<=", 1.05),
-        Check.single("exponent of time in rank", exponent(RANKS, series("rank", RANKS, "seconds")), "<=", 2.0),
+        Check.single(
+            "exponent of time in non-zeros, last two decades", steepest(CELLS, both), "<=", 1.05
+        ),
+        Check.single(
+            "exponent of time in non-zeros, one thread", steepest(CELLS, alone), "<=", 1.05
+        ),
+        Check.single(
+            "exponent of memory in non-zeros, last two decades", steepest(CELLS, held), "<=", 1.05
+        ),
+        Check.single(
+            "exponent of time in rank", exponent(RANKS, series("rank", RANKS, "seconds")), "<=", 2.0
+        ),
         Check.single("two threads / one, speed at most non-zeros", alone[-1] / both[-1], ">=", 1.0),
-        Check.single("peak memory / input at most non-zeros", held[-1] / input_bytes[-1], "<=", 4.0),
+        Check.single(
+            "peak memory / input at most non-zeros", held[-1] / input_bytes[-1], "<=", 4.0
+        ),
     ]
     return Outcome(results, checks)

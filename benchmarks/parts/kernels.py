@@ -41,7 +41,9 @@ def _ours() -> list[Contender]:
     same = {"rank": RANK}
     return [
         Contender("coupled sweep", f"{OURS}:coupled_sweep", same, 15),
-        Contender("coupled sweep float32", f"{OURS}:coupled_sweep", {**same, "dtype": "float32"}, 15),
+        Contender(
+            "coupled sweep float32", f"{OURS}:coupled_sweep", {**same, "dtype": "float32"}, 15
+        ),
         Contender("three mttkrps", f"{OURS}:mttkrp", same, 15),
     ]
 
@@ -54,8 +56,15 @@ def _limits() -> list[Contender]:
         Contender("gather", f"{LIMITS}:gather", same, 15),
         *(Contender(f"dense {way}", f"{LIMITS}:dense_pass", {"which": way}, 7) for way in PASSES),
         Contender("dense long gram", f"{LIMITS}:long_gram", {}, 5),
-        *(Contender(f"sparse mttkrp {n}", f"{LIMITS}:sparse_product", {"which": str(n), **same}, 15) for n in MODES),
-        Contender("sparse matrix product", f"{LIMITS}:sparse_product", {"which": "matrix", **same}, 15),
+        *(
+            Contender(
+                f"sparse mttkrp {n}", f"{LIMITS}:sparse_product", {"which": str(n), **same}, 15
+            )
+            for n in MODES
+        ),
+        Contender(
+            "sparse matrix product", f"{LIMITS}:sparse_product", {"which": "matrix", **same}, 15
+        ),
         Contender("solve for a long factor", f"{LIMITS}:small_solve", same, 15),
     ]
 
@@ -63,8 +72,14 @@ def _limits() -> list[Contender]:
 def _peers() -> list[Contender]:
     same = {"rank": RANK}
     return [
-        *(Contender(f"genten {way}", f"{PEERS}:genten_sweep", {**same, "method": way}, 5) for way in GENTEN),
-        *(Contender(f"scipy {way}", f"{PEERS}:scipy_mttkrps", {**same, "way": way}, 5) for way in SCIPY),
+        *(
+            Contender(f"genten {way}", f"{PEERS}:genten_sweep", {**same, "method": way}, 5)
+            for way in GENTEN
+        ),
+        *(
+            Contender(f"scipy {way}", f"{PEERS}:scipy_mttkrps", {**same, "way": way}, 5)
+            for way in SCIPY
+        ),
         *(Contender(f"pyttb {n}", f"{PEERS}:pyttb_mttkrp", {**same, "mode": n}, 3) for n in MODES),
     ]
 
@@ -74,7 +89,10 @@ def roofline(results: dict[str, Numbers]) -> list[str]:
 
     The limit is the larger of bytes over bandwidth (of gathers for sparse kernels) and flops over the GEMM peak.
     """
-    rate = {name: results[name]["moved_bytes"] / results[name]["seconds"] for name in ("stream", "gather")}
+    rate = {
+        name: results[name]["moved_bytes"] / results[name]["seconds"]
+        for name in ("stream", "gather")
+    }
     peak = results["gemm"]["flops"] / results["gemm"]["seconds"]
     remarks = [
         f"limits: reading {rate['stream'] / 1e9:.1f} GB/s, gathering rows of {RANK} numbers "

@@ -13,7 +13,9 @@ from scoup.solvers import opt
 OURS, PEERS = "benchmarks.fits:memory", "benchmarks.rivals:memory"
 # Times the input; the sparse goal allows the factors beside it.
 GOALS = {"facebook": 4.0, "brainq": 1.6}
-NAMES = {"opt": f"opt ({opt.PAIRS} pairs of past steps and 2 gradients, each as large as the factors)"}
+NAMES = {
+    "opt": f"opt ({opt.PAIRS} pairs of past steps and 2 gradients, each as large as the factors)"
+}
 TITLES = {"facebook": "Facebook's shape", "brainq": "BrainQ's shape"}
 
 
@@ -26,7 +28,13 @@ def measure() -> Outcome:
     checks = []
     for name, result in results.items():
         data, who = name.split("/")
-        if data in GOALS and who in ("als", "als compressed", "opt", "scoup none", "scoup complete"):
+        if data in GOALS and who in (
+            "als",
+            "als compressed",
+            "opt",
+            "scoup none",
+            "scoup complete",
+        ):
             room = result["fit_bytes"] - (result["factor_bytes"] if data == "facebook" else 0.0)
             what = f"{TITLES[data]}, {NAMES.get(who, who)}: peak memory / input" + (
                 ", factors apart" if data == "facebook" else ""

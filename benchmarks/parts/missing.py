@@ -33,7 +33,11 @@ def measure() -> Outcome:
     remarks: list[str] = []
     for share in SHARES:
         fits = race(_fits(share))
-        checks.append(Check(f"cd / als, time to cd's final cost at {share} % missing", sooner(fits), ">=", 5.0))
+        checks.append(
+            Check(
+                f"cd / als, time to cd's final cost at {share} % missing", sooner(fits), ">=", 5.0
+            )
+        )
         remarks += [f"{share} % missing, {line}" for line in arrivals(fits, NEAR * lowest(fits))]
         results |= {f"missing{share}/{name}": numbers for name, numbers in fits.items()}
     return Outcome(results, checks, remarks)
@@ -41,7 +45,13 @@ def measure() -> Outcome:
 
 def _fits(share: int) -> list[Contender]:
     same = {"name": f"missing{share}", "rank": RANK, "sweeps": SWEEPS, "tol": 1e-8}
-    peer = {"name": f"missing{share}", "rank": RANK, "sweeps": SWEEPS, "patience": PATIENCE, "peer": "tensorly parafac"}
+    peer = {
+        "name": f"missing{share}",
+        "rank": RANK,
+        "sweeps": SWEEPS,
+        "patience": PATIENCE,
+        "peer": "tensorly parafac",
+    }
     return [
         *(Contender(solver, CURVE, {**same, "solver": solver}, 5) for solver in ("als", "cd")),
         Contender("opt", CURVE, {**same, "solver": "opt"}, 1, warm=False),
@@ -52,4 +62,6 @@ def _fits(share: int) -> list[Contender]:
 def sooner(fits: dict[str, Numbers]) -> Spread:
     """How many times sooner als has the cost at which cd ends, to six digits."""
     final = fits["cd"]["cost"] * (1 + 1e-6)
-    return ratio(*([reach(curve, final) for curve in fits[solver]["curves"]] for solver in ("cd", "als")))
+    return ratio(
+        *([reach(curve, final) for curve in fits[solver]["curves"]] for solver in ("cd", "als"))
+    )

@@ -31,17 +31,27 @@ def judge(results: dict[str, Numbers]) -> Outcome:
     checks, remarks = [], []
     for method in ("MttkrpSingle", "MttkrpDefault"):
         got = ratio(pace(results["facebook/als"]), pace(results[f"wall/genten {method}"]))
-        what = f"a coupled sweep within a fit / genten {method}'s of the tensor alone, within its fit"
+        what = (
+            f"a coupled sweep within a fit / genten {method}'s of the tensor alone, within its fit"
+        )
         checks.append(Check(what, got, "<=", 0.6))
     for name in RANKS:
-        own = {who.split("/")[1]: numbers for who, numbers in results.items() if who.startswith(f"{name}/")}
+        own = {
+            who.split("/")[1]: numbers
+            for who, numbers in results.items()
+            if who.startswith(f"{name}/")
+        }
         target = NEAR * lowest(own)
         remarks += [f"{TITLES[name]}, {line}" for line in arrivals(own, target)]
         for peer in (who for who in own if who.startswith(("genten", "pyttb"))):
             whole = ratio(own[peer]["runs"], own["als"]["runs"])
             near = ratio(times(own[peer], target), times(own["als"], target))
             checks.append(Check(f"{TITLES[name]}: {peer} / als, {SWEEPS} sweeps", whole, ">=", 1.0))
-            checks.append(Check(f"{TITLES[name]}: {peer} / als, time to 0.1 % of the best cost", near, ">=", 1.0))
+            checks.append(
+                Check(
+                    f"{TITLES[name]}: {peer} / als, time to 0.1 % of the best cost", near, ">=", 1.0
+                )
+            )
     return Outcome(results, checks, remarks)
 
 
@@ -61,7 +71,9 @@ def _alone(name: str) -> list[Contender]:
         Contender("opt", CURVE, {**same, "solver": "opt", "sweeps": 3 * SWEEPS}, 3),
         Contender("genten MttkrpDefault", GENTEN, {**same, "method": "MttkrpDefault"}, 5),
         Contender("genten MttkrpSingle", GENTEN, same, 5),
-        Contender("pyttb cp_als", PEER, {**same, "peer": "pyttb", "patience": PATIENCE}, 1, warm=False),
+        Contender(
+            "pyttb cp_als", PEER, {**same, "peer": "pyttb", "patience": PATIENCE}, 1, warm=False
+        ),
     ]
 
 
@@ -72,5 +84,8 @@ def _coupled(name: str) -> list[Contender]:
         Contender("als", CURVE, same, 5),
         Contender("als, own start", CURVE, {**same, "own_start": True}, 3),
         Contender("opt", CURVE, {**same, "solver": "opt"}, 1, warm=False),
-        *(Contender(f"scoup {end}", SCOUP, {**plan, "finish": end}, 2) for end in ("none", "refit", "complete")),
+        *(
+            Contender(f"scoup {end}", SCOUP, {**plan, "finish": end}, 2)
+            for end in ("none", "refit", "complete")
+        ),
     ]

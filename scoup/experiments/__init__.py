@@ -1,1 +1,68 @@
-"""The experiments: one module each, whose ``measure`` turns data and fits into a list of metrics."""
+"""Experiments: one folder each, found by listing this one.
+
+- ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure) and ``suits(traits)``,
+  which says why the experiment makes no sense for some data, or nothing. Snakemake reads all declarations when it
+  starts, so they import nothing heavy.
+- ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and ``claims(metrics) -> list[Claim]``. An
+  experiment whose work splits into independent jobs also has ``parts(spec) -> list[str]`` in its declaration and
+  ``measure_part(inputs, spec, part, seed) -> dict of arrays`` in ``measure.py``; ``inputs.parts`` then holds them.
+- ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in ``CAPTIONS``. ``material`` is a
+  list of ``(facts, arrays)``, one per data set, of the first seed.
+- ``page.py``, if there is one, writes a page: ``page(facts, arrays) -> {file name: bytes}`` with ``index.html`` in it.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from scoup.listing import load, members
+from scoup.specs import ExperimentSpec
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all experiments."""
+    return members(__name__)
+
+
+def declared(name: str) -> ModuleType:
+    """Return the declaration of an experiment: ``Spec``, ``CAPTIONS``, ``suits``."""
+    return load(__name__, name)
+
+
+def measuring(name: str) -> ModuleType:
+    """Return the code of an experiment: ``measure`` and ``claims``."""
+    return load(declared(name).__name__, "measure")
+
+
+def drawing(figure: str) -> ModuleType:
+    """Return the module with the function that draws ``figure``."""
+    return load(declared(experiment_of(figure)).__name__, "figure")
+
+
+def experiment_of(figure: str) -> str:
+    """Return the experiment that declares ``figure``."""
+    return next(name for name in names() if figure in declared(name).CAPTIONS)
+
+
+def has_page(name: str) -> bool:
+    """Whether an experiment writes a page."""
+    return find_spec(f"{__name__}.{name}.page") is not None
+
+
+def parts_of(name: str, spec: ExperimentSpec) -> list[str]:
+    """Return the names of the independent jobs of an experiment, if it has any."""
+    split = getattr(declared(name), "parts", None)
+    return split(spec) if split else []
+
+
+def plans_of(spec: Any) -> list[str]:
+    """Return the plans that an experiment names: ``plans``, ``plan`` and ``baseline``, each once."""
+    single = [getattr(spec, key) for key in ("plan", "baseline") if hasattr(spec, key)]
+    return list(dict.fromkeys([*getattr(spec, "plans", []), *single]))
+
+
+def variants_of(spec: Any) -> list[str]:
+    """Return the variants that an experiment names; ``whole`` if it names none."""
+    return list(getattr(spec, "variants", ["whole"]))

@@ -101,7 +101,11 @@ def spread(tensor: Array, kernel: Array) -> Array:
     out = np.zeros((n, rows.shape[2]), tensor.dtype)
     compute = _spread_rows(width_for(rows.shape[2]))
     cuts = _cuts(n, tensor.size, 4)
-    share(cuts.size - 1, lambda a, b: compute(cuts[a], cuts[b], cells, rows, out), tensor.size * rows.shape[2])
+    share(
+        cuts.size - 1,
+        lambda a, b: compute(cuts[a], cuts[b], cells, rows, out),
+        tensor.size * rows.shape[2],
+    )
     return out
 
 
@@ -137,7 +141,9 @@ def inner(left: Array, right: Array) -> float:
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
-            parts[chunk] = _inner_span(one[cuts[chunk] : cuts[chunk + 1]], other[cuts[chunk] : cuts[chunk + 1]])
+            parts[chunk] = _inner_span(
+                one[cuts[chunk] : cuts[chunk + 1]], other[cuts[chunk] : cuts[chunk + 1]]
+            )
 
     share(parts.size, work, one.size)
     return float(parts.sum())
@@ -251,7 +257,9 @@ def _contract_tile(width, window, slab, rows, sums, out):
         for j in range(fours, last):
             m0 = load(rows, j, c, mask)
             for q in range(low, high):
-                store(sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0))
+                store(
+                    sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                )
         for q in range(low, high):
             store(out, q, c, mask, load(sums, q - low, 0, whole))
 
@@ -309,7 +317,10 @@ def _spread_rows(width: int) -> Callable[..., Any]:
         for start in range(first, last, BLOCK):
             for p in range(pre):
                 for low in range(0, post, BLOCK):
-                    lines, columns = (start, min(start + BLOCK, last)), (low, min(low + BLOCK, post))
+                    lines, columns = (
+                        (start, min(start + BLOCK, last)),
+                        (low, min(low + BLOCK, post)),
+                    )
                     _spread_tile(width, lines, columns, cells[p], rows[p], out)
 
     return kernel

@@ -117,7 +117,9 @@ _AS_THEY_ARE = frozen(np.empty(0, np.int32))
 
 def _arrange(fibres: Fibres, root: int) -> Order:
     coords, shape = fibres.coords, fibres.shape
-    leaf = max((mode for mode in range(len(shape)) if mode != root), key=lambda mode: (-shape[mode], mode))
+    leaf = max(
+        (mode for mode in range(len(shape)) if mode != root), key=lambda mode: (-shape[mode], mode)
+    )
     middle = [mode for mode in range(len(shape)) if mode not in (root, leaf)]
     modes = (root, *middle, leaf)
     ends = frozen(_pointers(frozen(coords[root]), shape[root]))
@@ -130,35 +132,58 @@ def _arrange(fibres: Fibres, root: int) -> Order:
     rows, middles, starts = (ends, np.empty((0, 0), np.int32), ends)
     if middle:
         rows, middles, starts = _fibres_of(ends, frozen(table), np.array(middle), bounds)
-    return Order(modes, *(frozen(array) for array in (rows, middles, starts, leaves, values, bounds)))
+    return Order(
+        modes, *(frozen(array) for array in (rows, middles, starts, leaves, values, bounds))
+    )
 
 
-def _scattered(fibres: Fibres, modes: Sequence[int], ends: Array, bounds: Array) -> tuple[Array, Array, Array]:
+def _scattered(
+    fibres: Fibres, modes: Sequence[int], ends: Array, bounds: Array
+) -> tuple[Array, Array, Array]:
     """Put the cells in the order of ``modes``: their indices in the middle modes, in the last, and their values.
 
     Each thread reads all cells as they come and writes those of its own rows, which end at ``ends``: rows that are
     written to stay in cache, as cells that are fetched from all over do not.
     """
     coords, values = fibres.coords, fibres.values
-    out = (np.empty((len(modes) - 2, values.size), np.int32), np.empty(values.size, np.int32), np.empty_like(values))
+    out = (
+        np.empty((len(modes) - 2, values.size), np.int32),
+        np.empty(values.size, np.int32),
+        np.empty_like(values),
+    )
     parts = min(kernel_threads(), bounds.size - 1)
     cuts = bounds[np.linspace(0, bounds.size - 1, parts + 1).astype(int)].tolist()
     cells = (_presorted(coords, fibres.shape, modes), coords, values)
     order = np.array(modes)
-    share(parts, lambda a, b: _scatter(cuts[a], cuts[b], cells, order, ends, out), SORTING * values.size)
+    share(
+        parts,
+        lambda a, b: _scatter(cuts[a], cuts[b], cells, order, ends, out),
+        SORTING * values.size,
+    )
     return out
 
 
-def _fibres_of(ends: Array, table: Array, modes: Array, bounds: Array) -> tuple[Array, Array, Array]:
+def _fibres_of(
+    ends: Array, table: Array, modes: Array, bounds: Array
+) -> tuple[Array, Array, Array]:
     """Count the fibres of each row, then write their indices, rows ``modes`` of the table, and their first cells."""
     cuts, counts, cells = bounds.tolist(), np.zeros(ends.size, np.int32), int(ends[-1])
     work = SORTING * cells
-    share(bounds.size - 1, lambda a, b: _count_fibres(cuts[a], cuts[b], ends, table, modes, counts), work)
+    share(
+        bounds.size - 1,
+        lambda a, b: _count_fibres(cuts[a], cuts[b], ends, table, modes, counts),
+        work,
+    )
     rows = np.cumsum(counts, dtype=np.int32)
-    middles, starts = np.empty((modes.size, int(rows[-1])), np.int32), np.empty(int(rows[-1]) + 1, np.int32)
+    middles, starts = (
+        np.empty((modes.size, int(rows[-1])), np.int32),
+        np.empty(int(rows[-1]) + 1, np.int32),
+    )
     starts[-1] = cells
     out = (rows, middles, starts)
-    share(bounds.size - 1, lambda a, b: _write_fibres(cuts[a], cuts[b], ends, table, modes, out), work)
+    share(
+        bounds.size - 1, lambda a, b: _write_fibres(cuts[a], cuts[b], ends, table, modes, out), work
+    )
     return out
 
 

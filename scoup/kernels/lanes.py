@@ -35,13 +35,19 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _vector(kind: Lanes) -> ir.VectorType:
-    scalar = {types.float64: ir.DoubleType(), types.float32: ir.FloatType(), types.boolean: ir.IntType(1)}[kind.dtype]
+    scalar = {
+        types.float64: ir.DoubleType(),
+        types.float32: ir.FloatType(),
+        types.boolean: ir.IntType(1),
+    }[kind.dtype]
     return ir.VectorType(scalar, kind.width)
 
 
 def _splat(builder: ir.IRBuilder, scalar: ir.Value, width: int) -> ir.Value:
     vector = ir.VectorType(scalar.type, width)
-    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    one = builder.insert_element(
+        ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
+    )
     picks = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
     return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), picks)
 
@@ -50,7 +56,9 @@ def _suffix(vector: ir.VectorType) -> str:
     return f"v{vector.count}f{64 if isinstance(vector.element, ir.DoubleType) else 32}.p0"
 
 
-def _address(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, place: list[Any]) -> tuple[Any, Any]:
+def _address(
+    context: Any, builder: ir.IRBuilder, kind: Any, array: Any, place: list[Any]
+) -> tuple[Any, Any]:
     """Pointer to element ``place`` of a C-contiguous array, and its alignment."""
     struct = context.make_array(kind)(context, builder, array)
     pointer = cgutils.get_item_pointer(context, builder, kind, struct, place, wraparound=False)
@@ -73,7 +81,9 @@ def live(typing_context, width, count):
 def zeros(typing_context, mask, like):
     """Zero in every lane, of the type of the array ``like``."""
     kind = Lanes(like.dtype, mask.width)
-    return kind(mask, like), lambda context, builder, signature, args: ir.Constant(_vector(kind), None)
+    return kind(mask, like), lambda context, builder, signature, args: ir.Constant(
+        _vector(kind), None
+    )
 
 
 @intrinsic
@@ -85,7 +95,9 @@ def load(typing_context, array, row, column, mask):
         pointer, align = _address(context, builder, array, args[0], [args[1], args[2]])
         vector = _vector(kind)
         signature = ir.FunctionType(vector, [pointer.type, align.type, args[3].type, vector])
-        call = cgutils.get_or_insert_function(builder.module, signature, f"llvm.masked.load.{_suffix(vector)}")
+        call = cgutils.get_or_insert_function(
+            builder.module, signature, f"llvm.masked.load.{_suffix(vector)}"
+        )
         return builder.call(call, [pointer, align, args[3], ir.Constant(vector, None)])
 
     return kind(array, types.int64, types.int64, mask), build
@@ -97,8 +109,12 @@ def store(typing_context, array, row, column, mask, value):
 
     def build(context, builder, signature, args):
         pointer, align = _address(context, builder, array, args[0], [args[1], args[2]])
-        signature = ir.FunctionType(ir.VoidType(), [args[4].type, pointer.type, align.type, args[3].type])
-        call = cgutils.get_or_insert_function(builder.module, signature, f"llvm.masked.store.{_suffix(args[4].type)}")
+        signature = ir.FunctionType(
+            ir.VoidType(), [args[4].type, pointer.type, align.type, args[3].type]
+        )
+        call = cgutils.get_or_insert_function(
+            builder.module, signature, f"llvm.masked.store.{_suffix(args[4].type)}"
+        )
         builder.call(call, [args[4], pointer, align, args[3]])
         return context.get_dummy_value()
 
@@ -111,7 +127,9 @@ def scaled(typing_context, total, scale, value):
 
     def build(context, builder, signature, args):
         spread = _splat(builder, args[1], total.width)
-        return builder.fadd(args[0], builder.fmul(spread, args[2], flags=["contract"]), flags=["contract"])
+        return builder.fadd(
+            args[0], builder.fmul(spread, args[2], flags=["contract"]), flags=["contract"]
+        )
 
     return total(total, total.dtype, value), build
 
@@ -121,7 +139,9 @@ def added(typing_context, total, left, right):
     """``total + left * right`` lane by lane."""
 
     def build(context, builder, signature, args):
-        return builder.fadd(args[0], builder.fmul(args[1], args[2], flags=["contract"]), flags=["contract"])
+        return builder.fadd(
+            args[0], builder.fmul(args[1], args[2], flags=["contract"]), flags=["contract"]
+        )
 
     return total(total, left, right), build
 
@@ -146,7 +166,9 @@ def magnitudes(typing_context, value):
     def build(context, builder, signature, args):
         vector = args[0].type
         name = f"llvm.fabs.{_suffix(vector).removesuffix('.p0')}"
-        call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
+        call = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector]), name
+        )
         found = builder.call(call, args)
         return found if vector == _vector(kind) else builder.fpext(found, _vector(kind))
 
@@ -164,7 +186,9 @@ def fetch(typing_context, array, row, column, mask):
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for step in range(0, mask.width, 64 * 8 // array.dtype.bitwidth):
             near = builder.gep(pointer, [ir.Constant(ir.IntType(64), step)])
-            builder.call(call, [near, ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)])
+            builder.call(
+                call, [near, ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)]
+            )
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, mask), build
@@ -179,6 +203,8 @@ def summed(typing_context, value):
         kind = ir.FunctionType(vector.element, [vector.element, vector])
         name = f"llvm.vector.reduce.fadd.{_suffix(vector).removesuffix('.p0')}"
         call = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.call(call, [ir.Constant(vector.element, -0.0), args[0]], fastmath=["reassoc"])
+        return builder.call(
+            call, [ir.Constant(vector.element, -0.0), args[0]], fastmath=["reassoc"]
+        )
 
     return value.dtype(value), build

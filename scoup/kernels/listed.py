@@ -44,7 +44,11 @@ def _gathered(fibres: Fibres, modes: Array, blocks: tuple[Array, ...]) -> Array:
     out = np.empty((fibres.shape[mode], rank), fibres.values.dtype)
     kernel = gathered_rows(loops.width_for(rank))
     listed = (rows, place, fibres.coords, fibres.values)
-    share(len(ends) - 1, lambda a, b: kernel(ends[a], ends[b], listed, modes, blocks, out), fibres.values.size * rank)
+    share(
+        len(ends) - 1,
+        lambda a, b: kernel(ends[a], ends[b], listed, modes, blocks, out),
+        fibres.values.size * rank,
+    )
     return out
 
 
@@ -53,7 +57,9 @@ def _added(fibres: Fibres, modes: Array, blocks: tuple[Array, ...]) -> Array:
     mode = int(modes[0])
     rank, nnz = blocks[0].shape[1], fibres.values.size
     ends = np.linspace(0, nnz, COPIES + 1).astype(int).tolist()
-    copies = [loops.padded_zeros(fibres.shape[mode], rank, fibres.values.dtype) for _ in range(COPIES)]
+    copies = [
+        loops.padded_zeros(fibres.shape[mode], rank, fibres.values.dtype) for _ in range(COPIES)
+    ]
     kernel = added_cells(loops.width_for(rank))
 
     def work(first: int, last: int) -> None:

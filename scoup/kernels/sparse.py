@@ -36,7 +36,9 @@ def mttkrp(fibres: Fibres, factors: Sequence[Array], mode: int) -> Array:
     if len(blocks) == 2:
         _over_rows(rows.matrix_rows, order, (), blocks[-1], out)
     else:
-        _over_rows(rows.tensor_rows, order, blocks[1:-1], _on_lines(blocks[-1], fibres.values.size), out)
+        _over_rows(
+            rows.tensor_rows, order, blocks[1:-1], _on_lines(blocks[-1], fibres.values.size), out
+        )
     return out
 
 
@@ -73,7 +75,9 @@ def model_at(coords: Array, weights: Array, factors: Sequence[Array]) -> Array:
     kernel = rows.model_cells(rows.width_for(scale.size))
     share(
         chunks,
-        lambda a, b: kernel(a * MODEL_CELLS, min(b * MODEL_CELLS, count), cells, scale, blocks, out),
+        lambda a, b: kernel(
+            a * MODEL_CELLS, min(b * MODEL_CELLS, count), cells, scale, blocks, out
+        ),
         count * scale.size,
     )
     return out
@@ -99,7 +103,9 @@ def _add_sizes(index, values, total):
         total[index[t]] += np.float64(abs(values[t]))
 
 
-def _over_rows(make: Callable[[int], Any], order: Order, middle: tuple[Array, ...], leaf: Array, out: Array) -> None:
+def _over_rows(
+    make: Callable[[int], Any], order: Order, middle: tuple[Array, ...], leaf: Array, out: Array
+) -> None:
     """Run a kernel that fills ``out`` row by row on the chunks of an order."""
     kernel, bounds = make(rows.width_for(out.shape[1])), order.bounds.tolist()
     # A matrix has no middle; an empty tuple has no type, so its only factor stands in and is never read.
@@ -120,7 +126,14 @@ def _leaf_product(order: Order, blocks: tuple[Array, ...]) -> Array:
 
     def work(first: int, last: int) -> None:
         for group in range(first, last):
-            kernel(bounds[group], bounds[group + 1], order.cells, blocks[0], blocks[1:-1], copies[group])
+            kernel(
+                bounds[group],
+                bounds[group + 1],
+                order.cells,
+                blocks[0],
+                blocks[1:-1],
+                copies[group],
+            )
 
     share(groups, work, order.values.size * rank)
     for copy in copies[1:]:

@@ -10,11 +10,15 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from scoup import store
+from scoup.measures import Metric
 from scoup.plot import style
-from scoup.results import Metric
 
 # No date and no random ids: the same metrics give the same file.
-METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {"Software": None}}
+METADATA = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "png": {"Software": None},
+}
 
 
 def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> Figure:

@@ -20,14 +20,24 @@ Array = NDArray[Any]
 def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) -> Figure:
     """Draw horizontal slices of one component by nilearn, on no template: none is registered to these grids."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nilearn warns of images without a template, which is what is meant
+        warnings.simplefilter(
+            "ignore"
+        )  # nilearn warns of images without a template, which is what is meant
         from nilearn import plotting
 
         drawn = pyplot.figure(figsize=(9, 1.9))
         limit = float(np.quantile(np.abs(values[values != 0]), 0.995)) if values.any() else 1.0
         height = values.shape[2] * voxel_mm[2] / 2
-        filled = np.flatnonzero((values != 0).any(axis=(0, 1))) if values.any() else np.arange(values.shape[2])
-        places = np.linspace(filled[0], filled[-1], count + 2)[1:-1].round() * voxel_mm[2] - height + voxel_mm[2] / 2
+        filled = (
+            np.flatnonzero((values != 0).any(axis=(0, 1)))
+            if values.any()
+            else np.arange(values.shape[2])
+        )
+        places = (
+            np.linspace(filled[0], filled[-1], count + 2)[1:-1].round() * voxel_mm[2]
+            - height
+            + voxel_mm[2] / 2
+        )
         shown = image(np.where(values != 0, values, np.nan), voxel_mm, name)
         look = {
             "cmap": "PuOr_r",
@@ -37,12 +47,16 @@ def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) 
             "black_bg": False,
             "draw_cross": False,
         }
-        plotting.plot_img(shown, display_mode="z", cut_coords=sorted(set(places)), figure=drawn, **look)
+        plotting.plot_img(
+            shown, display_mode="z", cut_coords=sorted(set(places)), figure=drawn, **look
+        )
         pyplot.close(drawn)
     return drawn
 
 
-def projection(axes: Axes, values: Array, voxel_mm: Sequence[float], along: int, limit: float) -> Any:
+def projection(
+    axes: Axes, values: Array, voxel_mm: Sequence[float], along: int, limit: float
+) -> Any:
     """Draw the strongest value along one axis of the grid, positive and negative, with the outline of the head."""
     place = np.abs(values).argmax(axis=along)
     strongest = np.take_along_axis(values, np.expand_dims(place, along), along).squeeze(along)

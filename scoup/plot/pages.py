@@ -63,7 +63,11 @@ def anomaly(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         table(rows),
     ]
     page = document("Anomalies", facts, body)
-    return {"index.html": page, "table.csv": _csv(rows), "table.json": json.dumps(rows, indent=1).encode()}
+    return {
+        "index.html": page,
+        "table.csv": _csv(rows),
+        "table.json": json.dumps(rows, indent=1).encode(),
+    }
 
 
 def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
@@ -76,12 +80,18 @@ def clusters(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         if "maps" in arrays:
             values, size = np.asarray(arrays["maps"][number]), facts["voxel_mm"]
             made[f"{name}.nii.gz"] = to_nifti(values, size, name)
-            body.append(_picture(brain.slices(values, size, name), f"latent image of {name}: {WARNING}"))
-            body.append(f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(WARNING)})</p>")
+            body.append(
+                _picture(brain.slices(values, size, name), f"latent image of {name}: {WARNING}")
+            )
+            body.append(
+                f"<p><a href='{name}.nii.gz' download>{name}.nii.gz</a> ({escape(WARNING)})</p>"
+            )
         body.append(table(_members(component, facts["names"][:2])))
         who, loadings = facts["names"][2], component["loadings"]
         loads = [{who: name, "loading": value} for name, value in _strongest(loadings)]
-        few = f", the strongest {len(loads)} of {len(loadings)}" if len(loads) < len(loadings) else ""
+        few = (
+            f", the strongest {len(loads)} of {len(loadings)}" if len(loads) < len(loadings) else ""
+        )
         body.append(f"<h3>Loadings of each {escape(who)}{few}</h3>" + table(loads))
     return {"index.html": document(f"Components of {facts['dataset']}", facts, body), **made}
 
@@ -103,11 +113,24 @@ def rank(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
         f"The strongest labels of every mode for each component of the model of rank {facts['shown']} on all the data. "
         "Signs are chosen so that strong entries are positive; where one mode must give way, it is the most balanced."
     )
-    note = "" if facts["rank"] else "<p class=mark>No rank is recommended: read these components with care.</p>"
-    body = [f"<h2>Recommendation: {escape(facts['words'])}</h2><ul>{why}</ul>{note}<h2>Components</h2><p>{about}</p>"]
-    body.append("<input id=filter placeholder='filter, for example a label' aria-label='filter'>" + table(rows))
+    note = (
+        ""
+        if facts["rank"]
+        else "<p class=mark>No rank is recommended: read these components with care.</p>"
+    )
+    body = [
+        f"<h2>Recommendation: {escape(facts['words'])}</h2><ul>{why}</ul>{note}<h2>Components</h2><p>{about}</p>"
+    ]
+    body.append(
+        "<input id=filter placeholder='filter, for example a label' aria-label='filter'>"
+        + table(rows)
+    )
     page = document("Rank", facts, body)
-    return {"index.html": page, "table.csv": _csv(rows), "table.json": json.dumps(rows, indent=1).encode()}
+    return {
+        "index.html": page,
+        "table.csv": _csv(rows),
+        "table.json": json.dumps(rows, indent=1).encode(),
+    }
 
 
 PAGES: dict[str, Callable[[Facts, Mapping[str, Array]], dict[str, bytes]]] = {
@@ -145,7 +168,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<th scope=col>{escape(str(name))}</th>" for name in rows[0])
     columns = [_texts([row[name] for row in rows]) for name in rows[0]]
     cells = zip(*columns, strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells
+    )
     return f"<table class=sortable><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -159,7 +184,11 @@ def _texts(column: Sequence[Any]) -> list[str]:
 
 def document(title: str, facts: Facts, body: Sequence[str]) -> bytes:
     """Return a whole page that says which data it shows, and whether that is simulated."""
-    kind = "<span class=mark>simulated data</span>" if facts["provenance"] == "simulated" else "real data"
+    kind = (
+        "<span class=mark>simulated data</span>"
+        if facts["provenance"] == "simulated"
+        else "real data"
+    )
     where = f"<p>Data set <b>{escape(facts['dataset'])}</b> ({kind}), seed {facts['seed']}.</p>"
     meta = "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
     head = f"{meta}<title>{escape(title)}</title><style>{STYLE}</style>"
@@ -169,7 +198,9 @@ def document(title: str, facts: Facts, body: Sequence[str]) -> bytes:
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else ["place"], lineterminator="\n")
+    writer = csv.DictWriter(
+        buffer, fieldnames=list(rows[0]) if rows else ["place"], lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue().encode()

@@ -15,7 +15,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from scoup.results import Metric
+from scoup.measures import Metric
 
 matplotlib.use("agg")
 
@@ -58,7 +58,9 @@ def applied() -> AbstractContextManager[None]:
     return matplotlib.rc_context(LOOK)  # type: ignore[arg-type]
 
 
-def panels(columns: int, rows: int = 1, height: float = 2.8, sharey: bool = False) -> tuple[Figure, np.ndarray]:
+def panels(
+    columns: int, rows: int = 1, height: float = 2.8, sharey: bool = False
+) -> tuple[Figure, np.ndarray]:
     """Return a figure of the page's width with a grid of panels, always as a 2-d array."""
     figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, sharey=sharey)
@@ -66,13 +68,17 @@ def panels(columns: int, rows: int = 1, height: float = 2.8, sharey: bool = Fals
 
 def frame(metrics: Iterable[Metric]) -> pd.DataFrame:
     """Return metrics as a table, with their coordinates as columns."""
-    return pd.DataFrame([{**{k: v for k, v in asdict(m).items() if k != "at"}, **m.at} for m in metrics])
+    return pd.DataFrame(
+        [{**{k: v for k, v in asdict(m).items() if k != "at"}, **m.at} for m in metrics]
+    )
 
 
 def quartiles(table: pd.DataFrame, by: Any, value: str = "value") -> pd.DataFrame:
     """Return low, mid and high (quartiles over seeds) for each group, sorted by the group."""
     grouped = table.groupby(by, sort=True)[value]
-    return pd.DataFrame({"low": grouped.quantile(0.25), "mid": grouped.median(), "high": grouped.quantile(0.75)})
+    return pd.DataFrame(
+        {"low": grouped.quantile(0.25), "mid": grouped.median(), "high": grouped.quantile(0.75)}
+    )
 
 
 def look(number: int) -> dict[str, Any]:

@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from scoup import datasets, store
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
-from scoup.preprocess.brainq import BrainqOptions, ExcerptOptions, couple_brainq, couple_excerpt, stability
+from scoup.preprocess.brainq import (
+    BrainqOptions,
+    ExcerptOptions,
+    couple_brainq,
+    couple_excerpt,
+    stability,
+)
 from scoup.preprocess.facebook import FacebookOptions, couple_facebook
 from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.raw import brainq, facebook
 from scoup.records import Labels, Provenance
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 __all__ = [
@@ -38,7 +43,9 @@ __all__ = [
 PROVENANCE_FILE = "provenance.json"
 
 
-def preprocess(name: str, folder: str | PathLike[str], options: Mapping[str, Any] | None = None) -> Dataset:
+def preprocess(
+    name: str, folder: str | PathLike[str], options: Mapping[str, Any] | None = None
+) -> Dataset:
     """Read the raw files of data set ``name`` in ``folder`` and return coupled data with labels and provenance."""
     datasets.get(name)
     return _READERS[name](Path(folder), dict(options or {}), read_provenance(name, folder))
@@ -49,7 +56,13 @@ def read_provenance(name: str, folder: str | PathLike[str]) -> Provenance:
     path = Path(folder) / PROVENANCE_FILE
     if not path.exists():
         source = datasets.get(name)
-        return Provenance(name, "local", "no record beside the files", licence=source.licence, citation=source.citation)
+        return Provenance(
+            name,
+            "local",
+            "no record beside the files",
+            licence=source.licence,
+            citation=source.citation,
+        )
     try:
         return Provenance(**store.read_json(path))
     except TypeError as error:
@@ -70,7 +83,9 @@ def _brainq(folder: Path, given: dict[str, Any], provenance: Provenance) -> Data
     options = _options(BrainqOptions, given)
     questions = brainq.read_questions(folder / datasets.QUESTIONS_FILE)
     # A generator, so that one subject's 60 MB are in memory at a time.
-    subjects = (brainq.read_subject(folder / datasets.subject_file(subject)) for subject in options.subjects)
+    subjects = (
+        brainq.read_subject(folder / datasets.subject_file(subject)) for subject in options.subjects
+    )
     return couple_brainq(subjects, questions, options, provenance)
 
 
@@ -84,13 +99,17 @@ def _brainq_excerpt(folder: Path, given: dict[str, Any], provenance: Provenance)
 def _facebook(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
     options = _options(FacebookOptions, {"columns": "owner_poster", **given})
     wall = facebook.read_wall(folder / datasets.WALL_FILE, options.columns)
-    return couple_facebook(wall, facebook.read_links(folder / datasets.LINKS_FILE), options, provenance)
+    return couple_facebook(
+        wall, facebook.read_links(folder / datasets.LINKS_FILE), options, provenance
+    )
 
 
 def _facebook_excerpt(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
     options = _options(FacebookOptions, {"columns": "poster_owner", **given})
     wall = facebook.read_wall(folder / datasets.SMALL_WALL_FILE, options.columns)
-    return couple_facebook(wall, facebook.read_links(folder / datasets.SMALL_LINKS_FILE), options, provenance)
+    return couple_facebook(
+        wall, facebook.read_links(folder / datasets.SMALL_LINKS_FILE), options, provenance
+    )
 
 
 def _random(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:

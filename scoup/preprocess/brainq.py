@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.datasets import SUBJECTS
 from scoup.errors import ScoupError
 from scoup.memory import require_dense
 from scoup.raw.brainq import CATEGORY_OF, EPOCHS, NOUNS, VOXEL_MM, Questions, Subject
 from scoup.records import Labels, Provenance
-from scoup.store import Dataset
 
 Array = NDArray[Any]
 
@@ -51,7 +50,9 @@ class BrainqOptions:
                 raise ScoupError.expected(name, f"{lowest} or more", repr(value))
         wrong = [subject for subject in self.subjects if subject not in SUBJECTS]
         if wrong or not self.subjects or len(set(self.subjects)) != len(self.subjects):
-            raise ScoupError.expected("subjects", f"different ones among {', '.join(SUBJECTS)}", list(self.subjects))
+            raise ScoupError.expected(
+                "subjects", f"different ones among {', '.join(SUBJECTS)}", list(self.subjects)
+            )
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def couple_brainq(
-    subjects: Iterable[Subject], questions: Questions, options: BrainqOptions, provenance: Provenance | None = None
+    subjects: Iterable[Subject],
+    questions: Questions,
+    options: BrainqOptions,
+    provenance: Provenance | None = None,
 ) -> Dataset:
     """Return the mean over presentations as a (60, voxels, subjects) tensor, with the questions on the nouns."""
     means: list[Array] = []
@@ -86,8 +90,16 @@ def couple_brainq(
     rows = [np.searchsorted(places, row) for row in rows]
     tensor, mask = _lay_out(means, rows, places.size, options)
     data = CoupledData(tensor, {0: questions.answers}, mask)
-    kept |= {f"rows.{subject}": row.astype(np.int32) for subject, row in zip(options.subjects, rows, strict=True)}
-    labels = (*_noun_labels(), _voxel_labels(places, grid), _labels("subject", options.subjects), _asked(questions))
+    kept |= {
+        f"rows.{subject}": row.astype(np.int32)
+        for subject, row in zip(options.subjects, rows, strict=True)
+    }
+    labels = (
+        *_noun_labels(),
+        _voxel_labels(places, grid),
+        _labels("subject", options.subjects),
+        _asked(questions),
+    )
     facts = {
         "grid": grid,
         "voxel_mm": [options.thin * size for size in VOXEL_MM],
@@ -106,12 +118,16 @@ def thin_out(subject: Subject, step: int) -> Subject:
     if not kept.any():
         raise ScoupError.expected("thin", "a step that leaves voxels", step)
     x, y, z = (-(-size // step) for size in subject.grid)
-    return Subject(subject.name, (x, y, z), subject.coords[kept] // step, subject.values[:, :, kept])
+    return Subject(
+        subject.name, (x, y, z), subject.coords[kept] // step, subject.values[:, :, kept]
+    )
 
 
 def _same_grid(subject: Subject, shape: tuple[int, ...], grid: tuple[int, ...]) -> tuple[int, ...]:
     if grid and grid != shape:
-        raise ScoupError.expected(f"subject {subject.name}", f"the grid of the others {grid}", f"{shape}")
+        raise ScoupError.expected(
+            f"subject {subject.name}", f"the grid of the others {grid}", f"{shape}"
+        )
     return shape
 
 
@@ -131,7 +147,11 @@ def _lay_out(
 
 
 def _noun_labels() -> tuple[Labels]:
-    return (Labels("noun", np.array(NOUNS), {"category": np.array([CATEGORY_OF[noun] for noun in NOUNS])}),)
+    return (
+        Labels(
+            "noun", np.array(NOUNS), {"category": np.array([CATEGORY_OF[noun] for noun in NOUNS])}
+        ),
+    )
 
 
 def _voxel_labels(places: Array, grid: tuple[int, ...]) -> Labels:
@@ -149,7 +169,10 @@ def _asked(questions: Questions) -> Labels:
 
 
 def couple_excerpt(
-    values: Array, questions: Questions, options: ExcerptOptions, provenance: Provenance | None = None
+    values: Array,
+    questions: Questions,
+    options: ExcerptOptions,
+    provenance: Provenance | None = None,
 ) -> Dataset:
     """Return one subject's (60, V) values as a (60, V, 1) tensor with the questions on the nouns."""
     data = CoupledData(values[:, :, None], {0: questions.answers})

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.raw.facebook import ORDERS, Links, Wall
 from scoup.records import Labels, Provenance
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 Array = NDArray[Any]
@@ -40,25 +39,45 @@ class FacebookOptions:
         if self.value not in VALUES:
             raise ScoupError.expected("value", f"one of {', '.join(VALUES)}", repr(self.value))
         if sorted(self.coupled) not in ([], [0], [1], [0, 1]):
-            raise ScoupError.expected("coupled", "modes among 0 (wall) and 1 (poster)", list(self.coupled))
+            raise ScoupError.expected(
+                "coupled", "modes among 0 (wall) and 1 (poster)", list(self.coupled)
+            )
 
 
 def couple_facebook(
     wall: Wall, links: Links, options: FacebookOptions, provenance: Provenance | None = None
 ) -> Dataset:
     """Return posts as a (users, users, days) tensor and friendships as a symmetric 0/1 matrix."""
-    users = np.unique(np.concatenate([np.unique(ids) for ids in (wall.owner, wall.poster, links.user, links.friend)]))
+    users = np.unique(
+        np.concatenate(
+            [np.unique(ids) for ids in (wall.owner, wall.poster, links.user, links.friend)]
+        )
+    )
     day = wall.time // _DAY
     first, count = int(day.min()), int(day.max() - day.min() + 1)
     places = [np.searchsorted(users, wall.owner), np.searchsorted(users, wall.poster), day - first]
     tensor = SparseTensor(np.array(places), np.ones(day.size), (users.size, users.size, count))
-    friends = friendship_matrix(np.searchsorted(users, links.user), np.searchsorted(users, links.friend), users.size)
-    data = CoupledData(_valued(tensor, options.value), dict.fromkeys(sorted(options.coupled), friends))
+    friends = friendship_matrix(
+        np.searchsorted(users, links.user), np.searchsorted(users, links.friend), users.size
+    )
+    data = CoupledData(
+        _valued(tensor, options.value), dict.fromkeys(sorted(options.coupled), friends)
+    )
     dates = (first + np.arange(count)).astype("datetime64[D]").astype(str)
     days = Labels("day", dates, {"unix_day": first + np.arange(count)})
     sides = (Labels("friend", users) for _ in options.coupled)
-    facts = {"first_day": first, "value": options.value, "posts": int(day.size), "links": int(links.user.size)}
-    return Dataset(data, (Labels("wall", users), Labels("poster", users), days, *sides), provenance, facts=facts)
+    facts = {
+        "first_day": first,
+        "value": options.value,
+        "posts": int(day.size),
+        "links": int(links.user.size),
+    }
+    return Dataset(
+        data,
+        (Labels("wall", users), Labels("poster", users), days, *sides),
+        provenance,
+        facts=facts,
+    )
 
 
 def friendship_matrix(user: Array, friend: Array, count: int) -> SparseTensor:

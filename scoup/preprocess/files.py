@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup.block import HeldOut, Observed
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.raw.files import Content, Source, read
 from scoup.raw.wide import read_labels
 from scoup.records import Labels, Provenance
-from scoup.store import Dataset
 from scoup.tensor import SparseTensor
 
 log = logging.getLogger(__name__)
@@ -45,12 +44,18 @@ class FilesOptions:
         ['posts.csv', 'links.csv']
         """
         if unknown := [key for key in given if key not in KEYS]:
-            raise ScoupError.expected("options", f"keys among {', '.join(KEYS)}", ", ".join(map(str, unknown)))
+            raise ScoupError.expected(
+                "options", f"keys among {', '.join(KEYS)}", ", ".join(map(str, unknown))
+            )
         if "tensor" not in given:
-            raise ScoupError.expected("options.tensor", "the file of the tensor", "nothing", "write 'tensor: FILE'")
+            raise ScoupError.expected(
+                "options.tensor", "the file of the tensor", "nothing", "write 'tensor: FILE'"
+            )
         matrices, labels = given.get("matrices") or [], given.get("labels") or {}
         if isinstance(matrices, (str, Mapping)) or not isinstance(labels, Mapping):
-            raise ScoupError.expected("options", "a list of matrices and a mapping of labels", repr(dict(given)))
+            raise ScoupError.expected(
+                "options", "a list of matrices and a mapping of labels", repr(dict(given))
+            )
         sources = [Source.of(f"options.matrices.{n}", one) for n, one in enumerate(matrices)]
         return cls(Source.of("options.tensor", given["tensor"]), tuple(sources), dict(labels))
 
@@ -72,7 +77,9 @@ def couple_files(
     if content is None:
         content = read(given, listed=given.observed == "listed")
     if len(content.names) < 3:
-        raise ScoupError.expected(given.file, "three modes or more", f"{len(content.names)}", "is it a matrix?")
+        raise ScoupError.expected(
+            given.file, "three modes or more", f"{len(content.names)}", "is it a matrix?"
+        )
     content, labels = _labelled(content, options)
     content = _dense(given, content)
     sides: dict[int, list[_Side]] = {}
@@ -80,9 +87,14 @@ def couple_files(
         mode = mode_of(source, content.names)
         named = content.keyed or bool({mode, content.names[mode]} & set(options.labels))
         side = _on_mode(source, labels[mode], named)
-        labels[mode] = labels[mode] if side.adopted is None else Labels(labels[mode].name, side.adopted)
+        labels[mode] = (
+            labels[mode] if side.adopted is None else Labels(labels[mode].name, side.adopted)
+        )
         sides.setdefault(mode, []).append(side)
-    matrices = {mode: _single([_plain(side.content.values) for side in some]) for mode, some in sorted(sides.items())}
+    matrices = {
+        mode: _single([_plain(side.content.values) for side in some])
+        for mode, some in sorted(sides.items())
+    }
     masks = {mode: _single([side.mask for side in some]) for mode, some in sides.items()}
     data = CoupledData(_plain(content.values), matrices, _mask(given, content), masks)
     flat = [side for _, some in sorted(sides.items()) for side in some]
@@ -112,7 +124,9 @@ def _columns(sides: Sequence[_Side], taken: Sequence[str]) -> list[Labels]:
         own = side.content.keyed and side.source.layout == "long"
         name = side.content.names[1] if own else Path(side.source.file).name.split(".")[0]
         again = name in (*taken, *(label.name for label in found))
-        found.append(Labels(f"{Path(side.source.file).name}: {name}" if again else name, side.content.ids[1]))
+        found.append(
+            Labels(f"{Path(side.source.file).name}: {name}" if again else name, side.content.ids[1])
+        )
     return found
 
 
@@ -143,7 +157,9 @@ def mode_of(source: Source, names: Sequence[str]) -> int:
         return wanted
     if wanted not in names:
         hint = "write the mode that its rows are as 'mode'"
-        raise ScoupError.expected(f"{source.file}: mode", f"one of {', '.join(names)}", repr(wanted), hint)
+        raise ScoupError.expected(
+            f"{source.file}: mode", f"one of {', '.join(names)}", repr(wanted), hint
+        )
     return list(names).index(str(wanted))
 
 
@@ -172,11 +188,15 @@ def _relabelled(content: Content, mode: int, ids: Array, path: str) -> Content:
         place = places(own, ids)
         if (place < 0).any():
             unknown = own[place < 0][0]
-            raise ScoupError.expected(path, f"all labels of {content.names[mode]}", f"none called {str(unknown)!r}")
+            raise ScoupError.expected(
+                path, f"all labels of {content.names[mode]}", f"none called {str(unknown)!r}"
+            )
     else:
         most = isinstance(content.values, SparseTensor)
         if len(ids) < len(own) or (len(ids) > len(own) and not most):
-            raise ScoupError.expected(path, f"{len(own)} labels, one an index of {content.names[mode]}", len(ids))
+            raise ScoupError.expected(
+                path, f"{len(own)} labels, one an index of {content.names[mode]}", len(ids)
+            )
         place = np.arange(len(own))
     return _replaced(content, mode, place, ids)
 
@@ -184,7 +204,9 @@ def _relabelled(content: Content, mode: int, ids: Array, path: str) -> Content:
 def _replaced(content: Content, mode: int, place: Array, ids: Array) -> Content:
     """Move index i of an axis to ``place[i]`` among ``ids``; those without a place are dropped."""
     if len(place) == len(ids) and (place == np.arange(len(ids))).all():
-        return replace(content, ids=tuple(ids if n == mode else old for n, old in enumerate(content.ids)))
+        return replace(
+            content, ids=tuple(ids if n == mode else old for n, old in enumerate(content.ids))
+        )
     changed = tuple(ids if n == mode else old for n, old in enumerate(content.ids))
 
     def moved(values: Any) -> Any:
@@ -196,13 +218,17 @@ def _replaced(content: Content, mode: int, place: Array, ids: Array) -> Content:
             return SparseTensor(coords[:, at >= 0], values.values[at >= 0], shape)
         if values is None:
             return None
-        whole = np.full([len(ids) if n == mode else size for n, size in enumerate(values.shape)], np.nan)
+        whole = np.full(
+            [len(ids) if n == mode else size for n, size in enumerate(values.shape)], np.nan
+        )
         index = [slice(None)] * values.ndim
         index[mode] = place[place >= 0]  # type: ignore[call-overload]
         whole[tuple(index)] = np.compress(place >= 0, values, axis=mode)
         return whole
 
-    return Content(moved(content.values), content.names, changed, content.keyed, moved(content.listed))
+    return Content(
+        moved(content.values), content.names, changed, content.keyed, moved(content.listed)
+    )
 
 
 def places(own: Array, among: Array) -> Array:
@@ -228,7 +254,9 @@ def _on_mode(source: Source, labels: Labels, named: bool) -> _Side:
     """
     content, left_out = read(source, listed=source.observed == "listed"), 0
     if len(content.names) != 2:
-        raise ScoupError.expected(source.file, "a matrix: two columns of labels or two axes", f"{len(content.names)}")
+        raise ScoupError.expected(
+            source.file, "a matrix: two columns of labels or two axes", f"{len(content.names)}"
+        )
     if content.keyed:
         place = places(content.ids[0], labels.ids)
         left_out = int(np.count_nonzero(place < 0))
@@ -238,8 +266,16 @@ def _on_mode(source: Source, labels: Labels, named: bool) -> _Side:
             return _Side(source, content, _mask(source, content), 0, adopted)
         if left_out == place.size:
             got = f"none of {content.names[0]}, such as {str(content.ids[0][0])!r}"
-            raise ScoupError.expected(source.file, f"labels of {labels.name}, such as {str(labels.ids[0])!r}", got)
-        log.info("%s: %d of %d rows are no %s and are left out", source.file, left_out, place.size, labels.name)
+            raise ScoupError.expected(
+                source.file, f"labels of {labels.name}, such as {str(labels.ids[0])!r}", got
+            )
+        log.info(
+            "%s: %d of %d rows are no %s and are left out",
+            source.file,
+            left_out,
+            place.size,
+            labels.name,
+        )
     else:
         place = _row_places(source, content, labels)
     content = _dense(source, _replaced(content, 0, place, labels.ids))
@@ -251,7 +287,9 @@ def _row_places(source: Source, content: Content, labels: Labels) -> Array:
     rows, size = len(content.ids[0]), len(labels)
     if rows > size or (rows < size and not isinstance(content.values, SparseTensor)):
         hint = "transpose it or couple it to another mode"
-        raise ScoupError.expected(source.file, f"{size} rows, one an index of {labels.name}", rows, hint)
+        raise ScoupError.expected(
+            source.file, f"{size} rows, one an index of {labels.name}", rows, hint
+        )
     return np.arange(rows)
 
 
@@ -274,7 +312,9 @@ def _marked(path: str, source: Source, content: Content) -> SparseTensor:
     """The cells that a file lists or marks by 1, on the labels of the block."""
     marks = read(Source(path, source.columns, transpose=source.transpose))
     if len(marks.names) != len(content.names):
-        raise ScoupError.expected(path, f"cells of {source.file}, of {len(content.names)} axes", len(marks.names))
+        raise ScoupError.expected(
+            path, f"cells of {source.file}, of {len(content.names)} axes", len(marks.names)
+        )
     if not isinstance(marks.values, SparseTensor):
         if not np.isin(marks.values, (0, 1)).all():
             raise ScoupError.expected(path, "only 0 and 1", "other values")
@@ -284,7 +324,9 @@ def _marked(path: str, source: Source, content: Content) -> SparseTensor:
         place = places(own, ids) if marks.keyed else np.arange(len(own))
         if (place < 0).any() or len(own) > len(ids):
             unknown = str(own[place < 0][0]) if marks.keyed else len(own)
-            raise ScoupError.expected(path, f"cells of {source.file}", f"{content.names[mode]} {unknown!r}")
+            raise ScoupError.expected(
+                path, f"cells of {source.file}", f"{content.names[mode]} {unknown!r}"
+            )
         marks = _replaced(marks, mode, place, ids)
     cells = marks.values
     assert isinstance(cells, SparseTensor)

@@ -44,7 +44,10 @@ def read_npz(path: Path_, variable: str | None = None) -> Array | SparseTensor:
 
 def _scipy(path: Path_, archive: Any) -> SparseTensor:
     parts = {name: archive[name] for name in archive.files}
-    kind, shape = bytes(parts["format"].item()).decode(), tuple(int(size) for size in parts["shape"])
+    kind, shape = (
+        bytes(parts["format"].item()).decode(),
+        tuple(int(size) for size in parts["shape"]),
+    )
     if kind == "coo":
         coords = parts["coords"] if "coords" in parts else np.vstack([parts["row"], parts["col"]])
         return _cells(path, coords, parts["data"], shape)
@@ -62,11 +65,15 @@ def read_mat(path: Path_, variable: str | None = None) -> Array | SparseTensor:
     """Read a MATLAB 5 file: one array, or subs, vals and size of a sparse one (as of a ``sptensor``)."""
     content = _bytes(path)
     if content[:10] == b"MATLAB 7.3" or content[:4] == b"\x89HDF":
-        raise ScoupError.expected(str(path), "a MATLAB 5 file", "one of version 7.3", "save it with the option -v7")
+        raise ScoupError.expected(
+            str(path), "a MATLAB 5 file", "one of version 7.3", "save it with the option -v7"
+        )
     try:
         mat5.check(content)
     except mat5.DamagedError as error:
-        raise ScoupError.expected(str(path), "a whole MATLAB 5 file", f"another one ({error})") from None
+        raise ScoupError.expected(
+            str(path), "a whole MATLAB 5 file", f"another one ({error})"
+        ) from None
     with told(path, "a whole MATLAB 5 file"):
         found = scipy_io.loadmat(io.BytesIO(content))
         arrays = {name: value for name, value in found.items() if not name.startswith("__")}
@@ -78,8 +85,14 @@ def read_mat(path: Path_, variable: str | None = None) -> Array | SparseTensor:
 
 def _subs(path: Path_, arrays: Mapping[str, Array]) -> SparseTensor:
     coords = np.asarray(arrays["subs"])
-    if coords.ndim != 2 or not coords.size or not ((coords == np.floor(coords)) & (np.abs(coords) < 2**31)).all():
-        raise ScoupError.expected(f"{path}: subs", "whole numbers from 1, a row for each cell", f"shape {coords.shape}")
+    if (
+        coords.ndim != 2
+        or not coords.size
+        or not ((coords == np.floor(coords)) & (np.abs(coords) < 2**31)).all()
+    ):
+        raise ScoupError.expected(
+            f"{path}: subs", "whole numbers from 1, a row for each cell", f"shape {coords.shape}"
+        )
     coords = coords.T.astype(np.int64) - 1
     shape = tuple(int(size) for size in np.ravel(arrays.get("size", coords.max(axis=1) + 1)))
     return _cells(path, coords, np.ravel(arrays["vals"]), shape)
@@ -136,6 +149,8 @@ def told(path: Path_, wanted: str) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise ScoupError.expected(str(path), wanted, "no such file") from None
-    except Exception as error:  # whatever numpy, scipy, zlib or a tokenizer makes of bytes that are none of theirs
+    except (
+        Exception
+    ) as error:  # whatever numpy, scipy, zlib or a tokenizer makes of bytes that are none of theirs
         why = " ".join(str(error).split()).rstrip(".")[:120]
         raise ScoupError.expected(str(path), wanted, f"another one ({why})") from None

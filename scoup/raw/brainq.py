@@ -37,7 +37,17 @@ CATEGORY_OF = {noun: category for category, nouns in CATEGORIES.items() for noun
 EPOCHS, QUESTION_COUNT = 6, 218
 GRID = (51, 61, 23)  # the published grid; voxels are 3 x 3 x 6 mm
 VOXEL_MM = (3.0, 3.0, 6.0)
-META_FIELDS = ("study", "subject", "ntrials", "nvoxels", "dimx", "dimy", "dimz", "colToCoord", "coordToCol")
+META_FIELDS = (
+    "study",
+    "subject",
+    "ntrials",
+    "nvoxels",
+    "dimx",
+    "dimy",
+    "dimz",
+    "colToCoord",
+    "coordToCol",
+)
 INFO_FIELDS = ("cond", "cond_number", "word", "word_number", "epoch")
 _AGAIN = "fetch it again"
 
@@ -74,7 +84,9 @@ def read_subject(path: Path_) -> Subject:
     coords, grid = _coords(path, meta)
     if cells.size != order.size or any(np.size(cell) != len(coords) for cell in cells):
         sizes = sorted({int(np.size(cell)) for cell in cells})
-        raise ScoupError.expected(f"{path}: data", f"{order.size} rows of {len(coords)} voxels", f"sizes {sizes}")
+        raise ScoupError.expected(
+            f"{path}: data", f"{order.size} rows of {len(coords)} voxels", f"sizes {sizes}"
+        )
     values = np.empty((order.size, len(coords)))
     for place, trial in enumerate(order):
         values[place] = cells[trial].reshape(-1)
@@ -104,21 +116,29 @@ def _require(path: Path_, what: str, wanted: tuple[str, ...], found: Any) -> Non
     missing = [name for name in wanted if name not in (found or ())]
     if missing:
         got = ", ".join(name for name in found or () if not name.startswith("__"))
-        raise ScoupError.expected(f"{path}: {what}", f"the fields {', '.join(wanted)}", f"only {got or 'none'}", _AGAIN)
+        raise ScoupError.expected(
+            f"{path}: {what}", f"the fields {', '.join(wanted)}", f"only {got or 'none'}", _AGAIN
+        )
 
 
 def _trial_order(path: Path_, info: Array) -> Array:
     """Return the trial numbers arranged by presentation, then noun; each pair must be there once."""
-    words = [str(np.ravel(word)[0]).strip().lower() if np.size(word) else "" for word in info["word"]]
+    words = [
+        str(np.ravel(word)[0]).strip().lower() if np.size(word) else "" for word in info["word"]
+    ]
     odd, absent = sorted(set(words) - set(NOUNS)), sorted(set(NOUNS) - set(words))
     if odd or absent:
         got = f"others ({', '.join(odd[:3]) or 'none'}) and without ({', '.join(absent[:3]) or 'none'})"
         raise ScoupError.expected(f"{path}: info.word", "the 60 nouns of the study", got)
     epochs = [_scalar(path, "info.epoch", epoch) for epoch in info["epoch"]]
-    place = {(epoch, word): trial for trial, (epoch, word) in enumerate(zip(epochs, words, strict=True))}
+    place = {
+        (epoch, word): trial for trial, (epoch, word) in enumerate(zip(epochs, words, strict=True))
+    }
     wanted = [(epoch, noun) for epoch in range(1, EPOCHS + 1) for noun in NOUNS]
     if len(words) != len(wanted) or set(place) != set(wanted):
-        raise ScoupError.expected(f"{path}: info", "each noun once in each of 6 presentations", f"{len(words)} trials")
+        raise ScoupError.expected(
+            f"{path}: info", "each noun once in each of 6 presentations", f"{len(words)} trials"
+        )
     return np.array([place[key] for key in wanted])
 
 
@@ -135,7 +155,9 @@ def _coords(path: Path_, meta: Any) -> tuple[Array, tuple[int, int, int]]:
     coords, table = np.asarray(meta["colToCoord"]), np.asarray(meta["coordToCol"])
     count = _scalar(path, "meta.nvoxels", meta["nvoxels"])
     if coords.shape != (count, 3) or count < 1 or coords.dtype.kind not in "iuf":
-        raise ScoupError.expected(f"{path}: meta.colToCoord", f"shape ({count}, 3)", f"shape {coords.shape}")
+        raise ScoupError.expected(
+            f"{path}: meta.colToCoord", f"shape ({count}, 3)", f"shape {coords.shape}"
+        )
     # Compared as they are: NaN and numbers beyond any integer lie outside too, and are not to be cast.
     outside = ~((coords >= 1) & (coords <= grid) & (coords == np.floor(coords))).all(axis=1)
     if outside.any():
@@ -144,7 +166,9 @@ def _coords(path: Path_, meta: Any) -> tuple[Array, tuple[int, int, int]]:
         raise ScoupError.expected(f"{path}: meta.colToCoord", f"places on the grid {grid}", got)
     places = coords.astype(np.int64) - 1
     if table.shape != grid or not np.array_equal(table[tuple(places.T)], np.arange(1, count + 1)):
-        raise ScoupError.expected(f"{path}: meta.coordToCol", "the inverse of colToCoord", "another table", _AGAIN)
+        raise ScoupError.expected(
+            f"{path}: meta.coordToCol", "the inverse of colToCoord", "another table", _AGAIN
+        )
     return places.astype(np.int32), grid  # type: ignore[return-value]
 
 
@@ -155,17 +179,23 @@ def read_questions(path: Path_) -> Questions:
     stimuli = [str(noun).lower() for noun in arrays["stimuli"]]
     if vectors.shape != (len(stimuli), features.size) or vectors.dtype.kind not in "iuf":
         want = f"shape ({len(stimuli)}, {features.size})"
-        raise ScoupError.expected(f"{path}: vectors", want, f"shape {vectors.shape} of {vectors.dtype}")
+        raise ScoupError.expected(
+            f"{path}: vectors", want, f"shape {vectors.shape} of {vectors.dtype}"
+        )
     missing = [noun for noun in NOUNS if noun not in stimuli]
     if missing:
         got = f"a list without {', '.join(missing[:3])}"
         raise ScoupError.expected(f"{path}: stimuli", "the 60 nouns of the study", got)
     asked = np.char.endswith(features, "?")  # the other features are perceptual measures
     if asked.sum() != QUESTION_COUNT:
-        raise ScoupError.expected(f"{path}: features", f"{QUESTION_COUNT} questions", f"{asked.sum()}")
+        raise ScoupError.expected(
+            f"{path}: features", f"{QUESTION_COUNT} questions", f"{asked.sum()}"
+        )
     answers = vectors[[stimuli.index(noun) for noun in NOUNS]][:, asked].astype(np.float64)
     if not ((answers >= 1) & (answers <= 5)).all():
-        raise ScoupError.expected(f"{path}: vectors", "answers from 1 to 5", f"{answers.min():g} to {answers.max():g}")
+        raise ScoupError.expected(
+            f"{path}: vectors", "answers from 1 to 5", f"{answers.min():g} to {answers.max():g}"
+        )
     return Questions(features[asked], np.ascontiguousarray(answers))
 
 
@@ -177,8 +207,15 @@ def read_excerpt(path: Path_, subject: str) -> Array:
         raise ScoupError.expected("subject", f"one of {', '.join(found)}", repr(subject))
     nouns, values = [str(noun).lower() for noun in arrays["nouns"]], arrays[subject]
     if sorted(nouns) != sorted(NOUNS):
-        raise ScoupError.expected(f"{path}: nouns", "the 60 nouns of the study", f"{len(nouns)} others")
-    if values.ndim != 2 or len(values) != len(nouns) or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        raise ScoupError.expected(
+            f"{path}: nouns", "the 60 nouns of the study", f"{len(nouns)} others"
+        )
+    if (
+        values.ndim != 2
+        or len(values) != len(nouns)
+        or values.dtype.kind not in "iuf"
+        or not np.isfinite(values).all()
+    ):
         got = f"shape {values.shape} of {values.dtype}"
         raise ScoupError.expected(f"{path}: {subject}", f"({len(NOUNS)}, V) finite numbers", got)
     return np.ascontiguousarray(values[[nouns.index(noun) for noun in NOUNS]], dtype=np.float64)
@@ -193,11 +230,23 @@ def load_npz(path: Path_, wanted: tuple[str, ...]) -> dict[str, Array]:
             arrays = {name: archive[name] for name in archive.files}
     except ValueError as error:
         if "allow_pickle" not in str(error) and "Object arrays" not in str(error):
-            raise ScoupError.expected(str(path), "a whole npz file", f"a damaged one ({error})", _AGAIN) from None
+            raise ScoupError.expected(
+                str(path), "a whole npz file", f"a damaged one ({error})", _AGAIN
+            ) from None
         raise ScoupError.expected(
             str(path), "arrays of numbers and text", "pickled objects, which are not read"
         ) from None
-    except (OSError, EOFError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ScoupError.expected(str(path), "a whole npz file", f"a damaged one ({error})", _AGAIN) from None
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        NotImplementedError,
+    ) as error:
+        raise ScoupError.expected(
+            str(path), "a whole npz file", f"a damaged one ({error})", _AGAIN
+        ) from None
     _require(path, "file", wanted, tuple(arrays))
     return arrays

@@ -53,7 +53,9 @@ def read_wall(path: Path_, order: str = "owner_poster") -> Wall:
 def read_links(path: Path_) -> Links:
     """Read friendships: two users, and perhaps the time of the link (or ``\\N``), which is not used."""
     count = count_columns(path)
-    what = "two whole numbers from 1 (user, user)" + (" and a unix time or \\N" if count == 3 else "")
+    what = "two whole numbers from 1 (user, user)" + (
+        " and a unix time or \\N" if count == 3 else ""
+    )
     columns = Columns(what, min(max(count, 2), 3), lowest=1, unknown=count == 3)
     user, friend = _columns(path, read_columns(path, columns), 2)
     return Links(user, friend)
@@ -65,6 +67,8 @@ def _columns(path: Path_, tables: Iterator[Array], count: int) -> list[Array]:
     parts = []
     for table in tables:
         if table[:, :2].max() > LARGEST_ID:
-            raise ScoupError.expected(str(path), f"user ids up to {LARGEST_ID}", int(table[:, :2].max()))
+            raise ScoupError.expected(
+                str(path), f"user ids up to {LARGEST_ID}", int(table[:, :2].max())
+            )
         parts.append([table[:, column].astype(kind) for column, kind in enumerate(kinds)])
     return [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from scoup.raw import arrays
 from scoup.raw.mtx import read_mtx
 from scoup.raw.table import ending, is_table, read_table
 from scoup.raw.wide import read_wide
-from scoup.specs import check_choice
+from scoup.specs import check
 from scoup.tensor import SparseTensor
 from scoup.tns import parse_tns
 
@@ -51,11 +51,13 @@ class Source:
     mode: str | int | None = None
 
     def __post_init__(self) -> None:
-        check_choice(f"{self.file}: layout", self.layout, LAYOUTS)
+        check(f"{self.file}: layout", self.layout, Literal[LAYOUTS])
         if self.missing and self.observed:
             raise ScoupError.expected(str(self.file), "either 'missing' or 'observed'", "both")
         if not is_table(self.file) and ending(self.file) not in (*ARRAYS, ".tns"):
-            raise ScoupError.expected(str(self.file), f"a name that ends in {FORMATS}", repr(str(self.file)))
+            raise ScoupError.expected(
+                str(self.file), f"a name that ends in {FORMATS}", repr(str(self.file))
+            )
 
     @classmethod
     def of(cls, name: str, given: Any) -> Source:
@@ -72,7 +74,9 @@ class Source:
         if not isinstance(given, Mapping) or "file" not in given:
             raise ScoupError.expected(name, "a path, or a mapping with the key file", repr(given))
         if unknown := [key for key in given if key not in known]:
-            raise ScoupError.expected(name, f"keys among {', '.join(known)}", ", ".join(map(str, unknown)))
+            raise ScoupError.expected(
+                name, f"keys among {', '.join(known)}", ", ".join(map(str, unknown))
+            )
         for key in ("file", "value", "variable", "missing", "observed"):
             if not isinstance(given.get(key), (str, type(None))):
                 raise ScoupError.expected(f"{name}.{key}", "a text", repr(given[key]))
@@ -80,7 +84,9 @@ class Source:
             if not isinstance(given.get(key, False), bool):
                 raise ScoupError.expected(f"{name}.{key}", "true or false", repr(given[key]))
         columns = given.get("columns")
-        if columns is not None and (isinstance(columns, str) or not all(isinstance(one, str) for one in columns)):
+        if columns is not None and (
+            isinstance(columns, str) or not all(isinstance(one, str) for one in columns)
+        ):
             raise ScoupError.expected(f"{name}.columns", "a list of names", repr(columns))
         return cls(**given)
 
@@ -114,7 +120,9 @@ def read(source: Source, listed: bool = False) -> Content:
     turned = replace(content, names=content.names[::-1], ids=content.ids[::-1])
     if isinstance(content.values, SparseTensor):
         cells = content.values
-        return replace(turned, values=SparseTensor(cells.coords[::-1], cells.values, cells.shape[::-1]))
+        return replace(
+            turned, values=SparseTensor(cells.coords[::-1], cells.values, cells.shape[::-1])
+        )
     return replace(turned, values=content.values.T)
 
 
@@ -134,7 +142,9 @@ def _read(source: Source, listed: bool) -> Content:
     }
     values = readers[kind]()
     cells = values if listed and isinstance(values, SparseTensor) else None
-    return Content(values, axis_names(source, values.ndim), _positions(source, values.shape), listed=cells)
+    return Content(
+        values, axis_names(source, values.ndim), _positions(source, values.shape), listed=cells
+    )
 
 
 def _long(source: Source, listed: bool) -> Content:
@@ -145,7 +155,9 @@ def _long(source: Source, listed: bool) -> Content:
     return replace(content, names=table.names, ids=table.ids, keyed=True)
 
 
-def _sparse(source: Source, coords: Array, numbers: Array, shape: tuple[int, ...], listed: bool) -> Content:
+def _sparse(
+    source: Source, coords: Array, numbers: Array, shape: tuple[int, ...], listed: bool
+) -> Content:
     cells = SparseTensor(coords, np.ones(numbers.size), shape) if listed else None
     try:
         tensor = SparseTensor.taken(coords, numbers, shape)
@@ -159,7 +171,9 @@ def axis_names(source: Source, order: int) -> tuple[str, ...]:
     if source.columns is None or is_table(source.file):
         return tuple(f"mode{n}" for n in range(order))
     if len(source.columns) != order:
-        raise ScoupError.expected(f"{source.file}: columns", f"{order} names, one an axis", list(source.columns))
+        raise ScoupError.expected(
+            f"{source.file}: columns", f"{order} names, one an axis", list(source.columns)
+        )
     return tuple(source.columns)
 
 

@@ -28,7 +28,9 @@ class Coder:
         labels = [_plain(label) for label in encoded.dictionary.to_pylist()]
         if encoded.null_count or any(label is None for label in labels):
             return None
-        own = np.array([self.known.setdefault(label, len(self.known)) for label in labels], np.int32)
+        own = np.array(
+            [self.known.setdefault(label, len(self.known)) for label in labels], np.int32
+        )
         return own[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
@@ -69,7 +71,9 @@ def array_of(name: str, labels: list[Any]) -> Array:
             return np.array([int(text) for text in texts], np.int64)
         long = next((text for text in texts if len(text) > LONGEST_LABEL), None)
         if long is not None:
-            raise ScoupError.expected(name, f"labels of at most {LONGEST_LABEL} characters", repr(long[:40] + "..."))
+            raise ScoupError.expected(
+                name, f"labels of at most {LONGEST_LABEL} characters", repr(long[:40] + "...")
+            )
         return np.array(texts, np.str_)
     if texts or any(isinstance(label, int) and abs(label) >= 2**63 for label in labels):
         return array_of(name, [str(label) for label in labels])

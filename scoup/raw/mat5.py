@@ -60,7 +60,9 @@ class _Walker:
         self._word = struct.Struct(f"{order}I")
         self._order = order
 
-    def part(self, view: memoryview, place: int, packed: bool = False) -> tuple[int, memoryview, int]:
+    def part(
+        self, view: memoryview, place: int, packed: bool = False
+    ) -> tuple[int, memoryview, int]:
         """Return type and content of the part at ``place``, and where the next begins."""
         if place + 8 > len(view):
             raise DamagedError("a tag is cut off")
@@ -97,7 +99,13 @@ class _Walker:
             raise DamagedError(f"an array with dimensions {shape}")
         kind, count = flags[0] & 0xFF, prod(shape)
         if kind in (CELL, STRUCT):
-            self._children(view, place, count if kind == CELL else count * self._fields(view, place), depth, kind)
+            self._children(
+                view,
+                place,
+                count if kind == CELL else count * self._fields(view, place),
+                depth,
+                kind,
+            )
         elif kind == CHAR or kind in NUMBERS:
             self._values(view, place, count, 2 if flags[0] & COMPLEX else 1)
         elif kind == SPARSE:
@@ -109,9 +117,16 @@ class _Walker:
         """Check a sparse matrix: row numbers within the rows, column pointers that only rise, as many values."""
         rows, place = self.numbers(view, place, 5)
         columns, place = self.numbers(view, place, 5)
-        if len(shape) != 2 or len(columns) != shape[1] + 1 or columns[0] != 0 or columns[-1] > len(rows):
+        if (
+            len(shape) != 2
+            or len(columns) != shape[1] + 1
+            or columns[0] != 0
+            or columns[-1] > len(rows)
+        ):
             raise DamagedError("a sparse matrix whose columns do not add up")
-        if any(low > high for low, high in pairwise(columns)) or any(not 0 <= row < shape[0] for row in rows):
+        if any(low > high for low, high in pairwise(columns)) or any(
+            not 0 <= row < shape[0] for row in rows
+        ):
             raise DamagedError("a sparse matrix with cells outside of it")
         for _ in range(halves):
             kind, data, place = self.part(view, place)

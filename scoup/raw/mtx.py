@@ -15,7 +15,11 @@ from scoup.text import Columns, first_line, open_text, read_columns
 
 Array = NDArray[Any]
 Path_ = str | PathLike[str]
-FORMS, FIELDS, SYMMETRIES = ("coordinate", "array"), ("real", "integer", "pattern"), ("general", "symmetric")
+FORMS, FIELDS, SYMMETRIES = (
+    ("coordinate", "array"),
+    ("real", "integer", "pattern"),
+    ("general", "symmetric"),
+)
 _LARGEST = 2**31 - 1
 
 
@@ -28,7 +32,9 @@ def read_mtx(path: Path_) -> Array | SparseTensor:
     if len(sizes) != wanted or len(words) != wanted or min(sizes[:2]) < 1:
         what = "rows, columns and cells" if wanted == 3 else "rows and columns"
         raise ScoupError.expected(
-            f"{path}, line {line}", f"the numbers of {what}", repr(b" ".join(words).decode("latin1"))
+            f"{path}, line {line}",
+            f"the numbers of {what}",
+            repr(b" ".join(words).decode("latin1")),
         )
     if form == "array":
         return _array(path, line, sizes, symmetry)
@@ -42,20 +48,36 @@ def _banner(path: Path_) -> tuple[str, str, str]:
     known = (("%%matrixmarket",), ("matrix",), FORMS, FIELDS, SYMMETRIES)
     if len(words) != 5 or any(word not in some for word, some in zip(words, known, strict=True)):
         choices = " ".join("|".join(some) for some in known[2:])
-        raise ScoupError.expected(f"{path}, line 1", f"%%MatrixMarket matrix {choices}", repr(" ".join(words)[:60]))
+        raise ScoupError.expected(
+            f"{path}, line 1", f"%%MatrixMarket matrix {choices}", repr(" ".join(words)[:60])
+        )
     return words[2], words[3], words[4]
 
 
-def _coordinate(path: Path_, line: int, sizes: list[int], field: str, symmetry: str) -> SparseTensor:
+def _coordinate(
+    path: Path_, line: int, sizes: list[int], field: str, symmetry: str
+) -> SparseTensor:
     pattern = field == "pattern"
     columns = Columns(
-        "row and column from 1" + ("" if pattern else " and a value"), 2 if pattern else 3, lowest=1, real=not pattern
+        "row and column from 1" + ("" if pattern else " and a value"),
+        2 if pattern else 3,
+        lowest=1,
+        real=not pattern,
     )
-    table = np.concatenate(list(read_columns(path, columns, after=line))) if sizes[2] else np.empty((0, 3))
+    table = (
+        np.concatenate(list(read_columns(path, columns, after=line)))
+        if sizes[2]
+        else np.empty((0, 3))
+    )
     _check_count(path, len(table), sizes[2])
     if len(table) and (table[:, :2].max(axis=0) > sizes[:2]).any():
-        raise ScoupError.expected(str(path), f"cells within {sizes[0]} x {sizes[1]}", "one outside of them")
-    coords, values = table[:, :2].T.astype(np.int64) - 1, np.ones(len(table)) if pattern else table[:, 2]
+        raise ScoupError.expected(
+            str(path), f"cells within {sizes[0]} x {sizes[1]}", "one outside of them"
+        )
+    coords, values = (
+        table[:, :2].T.astype(np.int64) - 1,
+        np.ones(len(table)) if pattern else table[:, 2],
+    )
     if symmetry == "symmetric":
         other = coords[0] != coords[1]
         coords = np.concatenate([coords, coords[::-1, other]], axis=1)
@@ -67,7 +89,9 @@ def _coordinate(path: Path_, line: int, sizes: list[int], field: str, symmetry: 
 def _array(path: Path_, line: int, sizes: list[int], symmetry: str) -> Array:
     """Columns one after the other; of a symmetric matrix, each from its diagonal on."""
     rows, columns = sizes
-    table = np.concatenate(list(read_columns(path, Columns("a value", 1, real=True, fewest=1), after=line)))[:, 0]
+    table = np.concatenate(
+        list(read_columns(path, Columns("a value", 1, real=True, fewest=1), after=line))
+    )[:, 0]
     if symmetry == "general":
         _check_count(path, len(table), rows * columns)
         return np.ascontiguousarray(table.reshape(columns, rows).T)

@@ -38,7 +38,9 @@ def peek(source: Source) -> Peek:
     if kind == ".mtx":
         return Peek(axis_names(source, 2), not source.dense)
     shape, sparse = _shape(source, kind)
-    return Peek(axis_names(source, len(shape)), sparse and not source.dense, None if sparse else shape)
+    return Peek(
+        axis_names(source, len(shape)), sparse and not source.dense, None if sparse else shape
+    )
 
 
 def _shape(source: Source, kind: str) -> tuple[tuple[int, ...], bool]:
@@ -59,7 +61,9 @@ def _shape(source: Source, kind: str) -> tuple[tuple[int, ...], bool]:
         raise ScoupError.expected(source.file, "a file", "no such file") from None
     except Exception as error:
         why = " ".join(str(error).split())[:120]
-        raise ScoupError.expected(source.file, f"a whole {kind} file", f"another one ({why})") from None
+        raise ScoupError.expected(
+            source.file, f"a whole {kind} file", f"another one ({why})"
+        ) from None
 
 
 def _npz_shape(archive: zipfile.ZipFile, variable: str | None) -> tuple[tuple[int, ...], bool]:

@@ -76,24 +76,37 @@ def read_head(path: str | PathLike[str]) -> Head:
         with open_text(Path(path)) as file:
             line = file.readline(1 << 16).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ScoupError.expected(f"{path}, line 1", "text in UTF-8", f"other bytes ({error.reason})") from None
+        raise ScoupError.expected(
+            f"{path}, line 1", "text in UTF-8", f"other bytes ({error.reason})"
+        ) from None
     except _DAMAGED as error:
         raise _damaged(path, error) from None
     return _head_of(path, line.rstrip("\r\n"))
 
 
 def _head_of(path: str | PathLike[str], line: str) -> Head:
-    delimiter = "\t" if ending(path) == ".tsv" else next((mark for mark in _DELIMITERS if mark in line.strip()), ",")
+    delimiter = (
+        "\t"
+        if ending(path) == ".tsv"
+        else next((mark for mark in _DELIMITERS if mark in line.strip()), ",")
+    )
     try:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+        names = [
+            name.strip()
+            for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+        ]
     except csv.Error as error:
-        raise ScoupError.expected(f"{path}, line 1", "the names of the columns", f"{line[:40]!r} ({error})") from None
+        raise ScoupError.expected(
+            f"{path}, line 1", "the names of the columns", f"{line[:40]!r} ({error})"
+        ) from None
     if not any(names):
         raise ScoupError.expected(f"{path}, line 1", "the names of the columns", "an empty line")
     if all(_is_number(name) for name in names):
         return Head(tuple(f"column{n}" for n in range(1, len(names) + 1)), delimiter, headed=False)
     if "" in names or len(set(names)) != len(names):
-        raise ScoupError.expected(f"{path}, line 1", "a name of its own for each column", ", ".join(map(repr, names)))
+        raise ScoupError.expected(
+            f"{path}, line 1", "a name of its own for each column", ", ".join(map(repr, names))
+        )
     return Head(tuple(names), delimiter)
 
 
@@ -106,7 +119,10 @@ def _is_number(text: str) -> bool:
 
 
 def choose(
-    path: str | PathLike[str], names: Sequence[str], columns: Sequence[str] | None, value: str | None
+    path: str | PathLike[str],
+    names: Sequence[str],
+    columns: Sequence[str] | None,
+    value: str | None,
 ) -> tuple[tuple[str, ...], str | None]:
     """Return the columns of the modes, and that of the values or None where lines are counted.
 
@@ -119,20 +135,29 @@ def choose(
         if name not in names:
             raise ScoupError.expected(f"{path}, line 1", f"a column {name!r}", ", ".join(names))
     if value is None:
-        value = next((name for name in names if name.lower() in VALUE_NAMES and name not in (columns or ())), None)
+        value = next(
+            (name for name in names if name.lower() in VALUE_NAMES and name not in (columns or ())),
+            None,
+        )
     modes = tuple(columns) if columns else tuple(name for name in names if name != value)
     if len(set(modes)) != len(modes) or value in modes:
-        raise ScoupError.expected(f"{path}: columns", "each column once", ", ".join([*modes, str(value)]))
+        raise ScoupError.expected(
+            f"{path}: columns", "each column once", ", ".join([*modes, str(value)])
+        )
     return modes, value
 
 
-def read_table(path: str | PathLike[str], columns: Sequence[str] | None = None, value: str | None = None) -> Table:
+def read_table(
+    path: str | PathLike[str], columns: Sequence[str] | None = None, value: str | None = None
+) -> Table:
     """Read a long table; each line counts 1 where there is no column of values."""
     head = read_head(path)
     modes, value = choose(path, head.names, columns, value)
     coders, codes, numbers = [Coder() for _ in modes], list[list[Array | None]](), list[Array]()
     for batch in _batches(path, head, modes, value):
-        codes.append([coder.code(batch.column(name)) for coder, name in zip(coders, modes, strict=True)])
+        codes.append(
+            [coder.code(batch.column(name)) for coder, name in zip(coders, modes, strict=True)]
+        )
         numbers.append(_numbers(batch.column(value)) if value else np.ones(batch.num_rows))
         if any(code is None for code in codes[-1]) or not np.isfinite(numbers[-1]).all():
             raise _first_bad_line(path, head, modes, value, "an empty cell")
@@ -142,7 +167,11 @@ def read_table(path: str | PathLike[str], columns: Sequence[str] | None = None, 
 
 
 def _joined(
-    path: Any, modes: Sequence[str], coders: Sequence[Coder], codes: list[list[Any]], numbers: list[Array]
+    path: Any,
+    modes: Sequence[str],
+    coders: Sequence[Coder],
+    codes: list[list[Any]],
+    numbers: list[Array],
 ) -> Table:
     """Lay the pieces side by side, codes in the order of the sorted labels; each is let go once it is laid."""
     coords = np.empty((len(modes), sum(map(len, numbers))), np.int32)
@@ -191,10 +220,15 @@ def _csv_reader(file: Any, head: Head, modes: Sequence[str], wanted: Sequence[st
     kinds = {name: text if name in modes else float64() for name in wanted}
     return arrow.open_csv(
         file,
-        arrow.ReadOptions(block_size=_BLOCK, column_names=list(head.names), skip_rows=int(head.headed)),
+        arrow.ReadOptions(
+            block_size=_BLOCK, column_names=list(head.names), skip_rows=int(head.headed)
+        ),
         arrow.ParseOptions(delimiter=head.delimiter),
         arrow.ConvertOptions(
-            column_types=kinds, include_columns=list(wanted), null_values=[], strings_can_be_null=False
+            column_types=kinds,
+            include_columns=list(wanted),
+            null_values=[],
+            strings_can_be_null=False,
         ),
     )
 
@@ -208,7 +242,9 @@ def _parquet(path: Any) -> Any:
     except FileNotFoundError:
         raise ScoupError.expected(str(path), "a Parquet file", "no such file") from None
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise ScoupError.expected(str(path), "a whole Parquet file", f"another one ({_short(error)})") from None
+        raise ScoupError.expected(
+            str(path), "a whole Parquet file", f"another one ({_short(error)})"
+        ) from None
 
 
 def _damaged(path: Any, error: Any) -> ScoupError:
@@ -220,7 +256,9 @@ def _short(text: Any) -> str:
     return words if len(words) <= 120 else words[:117] + "..."
 
 
-def _first_bad_line(path: Any, head: Head, modes: Sequence[str], value: str | None, why: str) -> ScoupError:
+def _first_bad_line(
+    path: Any, head: Head, modes: Sequence[str], value: str | None, why: str
+) -> ScoupError:
     """Find the line and the column that made a table fail, by reading it line by line."""
     if ending(path) not in (".parquet", ".pq"):
         with open_text(Path(path)) as file:
@@ -238,7 +276,12 @@ def _rows(file: Any, delimiter: str) -> Iterator[tuple[int, list[str] | None]]:
     """Yield number and cells of each line; None for cells that are no text."""
     for number, line in enumerate(file, start=1):
         try:
-            row = next(csv.reader([line.decode("utf-8-sig" if number == 1 else "utf-8")], delimiter=delimiter), [])
+            row = next(
+                csv.reader(
+                    [line.decode("utf-8-sig" if number == 1 else "utf-8")], delimiter=delimiter
+                ),
+                [],
+            )
         except (UnicodeDecodeError, csv.Error):
             yield number, None
             continue
@@ -246,7 +289,9 @@ def _rows(file: Any, delimiter: str) -> Iterator[tuple[int, list[str] | None]]:
             yield number, row
 
 
-def _bad(row: list[str] | None, head: Head, modes: Sequence[str], value: str | None) -> tuple[str, str, str] | None:
+def _bad(
+    row: list[str] | None, head: Head, modes: Sequence[str], value: str | None
+) -> tuple[str, str, str] | None:
     """What is wrong with a line: column, what was expected, what came."""
     if row is None:
         return "", "text in UTF-8", "other bytes"

@@ -20,7 +20,9 @@ Array = NDArray[Any]
 UNKNOWN = ("", "na", "nan", "none", "null")
 
 
-def read_wide(path: str, columns: Sequence[str] | None = None) -> tuple[tuple[str, str], tuple[Array, Array], Array]:
+def read_wide(
+    path: str, columns: Sequence[str] | None = None
+) -> tuple[tuple[str, str], tuple[Array, Array], Array]:
     """Read a matrix of which each line is a row: its label, then numbers, NaN where a cell says nothing.
 
     Return the names of the axes, their labels, and the values (rows, columns).
@@ -29,7 +31,9 @@ def read_wide(path: str, columns: Sequence[str] | None = None) -> tuple[tuple[st
     label, *numeric = columns or head.names
     if not numeric or not {label, *numeric} <= set(head.names):
         got = ", ".join(head.names)
-        raise ScoupError.expected(f"{path}, line 1", "a column of labels and columns of numbers", got)
+        raise ScoupError.expected(
+            f"{path}, line 1", "a column of labels and columns of numbers", got
+        )
     cells = _cells(path, head)
     values = np.column_stack([_numbers(path, name, *cells[name]) for name in numeric])
     labels = [str(text).strip() for text in cells[label][1]]
@@ -37,7 +41,9 @@ def read_wide(path: str, columns: Sequence[str] | None = None) -> tuple[tuple[st
     ids = array_of(where, labels)
     if len(np.unique(ids)) != ids.size:
         twice = next(one for n, one in enumerate(labels) if one in labels[:n])
-        raise ScoupError.expected(where, "each label once", f"{twice!r} again", "is it a table in long form?")
+        raise ScoupError.expected(
+            where, "each label once", f"{twice!r} again", "is it a table in long form?"
+        )
     return (label, "column"), (ids, array_of(path, list(numeric))), values
 
 
@@ -55,7 +61,10 @@ def _cells(path: str, head: Head) -> dict[str, tuple[Sequence[int], Sequence[Any
         rows.append(row)
     if not rows:
         raise ScoupError.expected(path, "lines below the heading", "none")
-    return {name: (lines, column) for name, column in zip(head.names, zip(*rows, strict=True), strict=True)}
+    return {
+        name: (lines, column)
+        for name, column in zip(head.names, zip(*rows, strict=True), strict=True)
+    }
 
 
 def _numbers(path: str, name: str, lines: Sequence[int], cells: Sequence[Any]) -> Array:
@@ -67,7 +76,9 @@ def _numbers(path: str, name: str, lines: Sequence[int], cells: Sequence[Any]) -
             numbers[place] = np.nan if text.lower() in UNKNOWN else float(text)
         except ValueError:
             where = f"{path}, line {lines[place]}, column {name!r}"
-            raise ScoupError.expected(where, "a number", repr(text[:40]), "is it a table in long form?") from None
+            raise ScoupError.expected(
+                where, "a number", repr(text[:40]), "is it a table in long form?"
+            ) from None
     return numbers
 
 
@@ -78,10 +89,14 @@ def text_rows(path: str, head: Head) -> Iterator[tuple[int, list[str]]]:
             try:
                 row = next(csv.reader([line.decode()], delimiter=head.delimiter), [])
             except (UnicodeDecodeError, csv.Error):
-                raise ScoupError.expected(f"{path}, line {number}", "text in UTF-8", "other bytes") from None
+                raise ScoupError.expected(
+                    f"{path}, line {number}", "text in UTF-8", "other bytes"
+                ) from None
             if row and number > head.headed:
                 if len(row) != len(head.names):
-                    raise ScoupError.expected(f"{path}, line {number}", f"{len(head.names)} columns", len(row))
+                    raise ScoupError.expected(
+                        f"{path}, line {number}", f"{len(head.names)} columns", len(row)
+                    )
                 yield number, row
 
 
@@ -101,5 +116,7 @@ def read_labels(path: str) -> tuple[Array, dict[str, Array]]:
     rows = [row for _, row in text_rows(path, head)]
     if not rows:
         raise ScoupError.expected(path, "lines below the heading", "none")
-    columns = [array_of(path, [cell.strip() for cell in column]) for column in zip(*rows, strict=True)]
+    columns = [
+        array_of(path, [cell.strip() for cell in column]) for column in zip(*rows, strict=True)
+    ]
     return columns[0], dict(zip(head.names[1:], columns[1:], strict=True))

@@ -23,7 +23,9 @@ def simulate(name: str, folder: str | PathLike[str], size: str = "full", seed: i
     """Write the raw files of a stand-in for data set ``name`` and its ``truth.json`` into ``folder``."""
     if name not in SIMULATORS:
         hint = "use the real files (source: local)"
-        raise ScoupError.expected("dataset", f"one that can be simulated ({', '.join(SIMULATORS)})", repr(name), hint)
+        raise ScoupError.expected(
+            "dataset", f"one that can be simulated ({', '.join(SIMULATORS)})", repr(name), hint
+        )
     if size not in SIZES:
         raise ScoupError.expected("size", f"one of {', '.join(SIZES)}", repr(size))
     Path(folder).mkdir(parents=True, exist_ok=True)

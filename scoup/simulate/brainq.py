@@ -57,7 +57,9 @@ def simulate_brainq(folder: Path, size: str, seed: int) -> None:
     for number, subject in enumerate(SUBJECTS):
         rng = generator(seed, "brainq", subject)
         coords = draw_mask(spec.grid, spec.voxels[number], rng)
-        trials = _draw_trials(coords / np.array(spec.grid), attributes, centres, _GAINS[number], rng)
+        trials = _draw_trials(
+            coords / np.array(spec.grid), attributes, centres, _GAINS[number], rng
+        )
         _write_subject(folder / subject_file(subject), subject, spec.grid, coords, trials)
     truth = {
         "what": "simulated",
@@ -65,7 +67,8 @@ def simulate_brainq(folder: Path, size: str, seed: int) -> None:
         "attributes": dict(zip(ATTRIBUTES, attributes.T, strict=True)),
         "gains": dict(zip(SUBJECTS, _GAINS, strict=True)),
         "blobs": {
-            name: {"centres": places, "signs": signs} for name, places, signs in zip(ATTRIBUTES, *centres, strict=True)
+            name: {"centres": places, "signs": signs}
+            for name, places, signs in zip(ATTRIBUTES, *centres, strict=True)
         },
     }
     write_truth(folder, truth)
@@ -102,7 +105,11 @@ def smooth_maps(places: Array, centres: Array, signs: Array, width: float) -> Ar
 
 
 def _draw_trials(
-    places: Array, attributes: Array, blobs: tuple[Array, Array], gain: float, rng: np.random.Generator
+    places: Array,
+    attributes: Array,
+    blobs: tuple[Array, Array],
+    gain: float,
+    rng: np.random.Generator,
 ) -> Array:
     """Return the trials (6, 60, V) of one subject."""
     centres, signs = blobs
@@ -126,23 +133,38 @@ def _random_blobs(maps: int, blobs: int, rng: np.random.Generator) -> tuple[Arra
 def _write_questions(path: Path, attributes: Array, seed: int) -> None:
     """Write the answers as the published table: uint8 ``vectors`` beside ``features`` and ``stimuli``."""
     answers = draw_answers(attributes, generator(seed, "brainq", "answers"))
-    measures = generator(seed, "brainq", "measures").integers(1, 6, (len(NOUNS), len(MEASURES)), dtype=np.uint8)
+    measures = generator(seed, "brainq", "measures").integers(
+        1, 6, (len(NOUNS), len(MEASURES)), dtype=np.uint8
+    )
     vectors = np.asfortranarray(np.hstack([answers, measures]))
     store.write_npz(
-        path, {"vectors": vectors, "features": np.array([*questions(), *MEASURES]), "stimuli": np.array(NOUNS)}
+        path,
+        {
+            "vectors": vectors,
+            "features": np.array([*questions(), *MEASURES]),
+            "stimuli": np.array(NOUNS),
+        },
     )
 
 
-def _write_subject(path: Path, subject: str, grid: tuple[int, int, int], coords: Array, trials: Array) -> None:
+def _write_subject(
+    path: Path, subject: str, grid: tuple[int, int, int], coords: Array, trials: Array
+) -> None:
     """Write one ``data-science-P*.mat``: data, info and meta as published."""
     flat = trials.reshape(-1, trials.shape[-1])
     data = np.empty((len(flat), 1), dtype=object)
     for number, row in enumerate(flat):
         data[number, 0] = row[None]
     with store.atomic(path, flat.nbytes) as temporary:
-        io.savemat(temporary, {"data": data, "info": _info(), "meta": _meta(subject, grid, coords)}, appendmat=False)
+        io.savemat(
+            temporary,
+            {"data": data, "info": _info(), "meta": _meta(subject, grid, coords)},
+            appendmat=False,
+        )
         with open(temporary, "r+b") as file:
-            file.write(_MAT_HEAD.ljust(116))  # scipy puts the time there; the same seed must give the same bytes
+            file.write(
+                _MAT_HEAD.ljust(116)
+            )  # scipy puts the time there; the same seed must give the same bytes
 
 
 def _info() -> Array:
@@ -151,7 +173,13 @@ def _info() -> Array:
     for epoch in range(EPOCHS):
         for number, noun in enumerate(NOUNS):
             kind = CATEGORY_OF[noun]
-            row = (kind, float(categories.index(kind) + 1), noun, float(number % 5 + 1), float(epoch + 1))
+            row = (
+                kind,
+                float(categories.index(kind) + 1),
+                noun,
+                float(number % 5 + 1),
+                float(epoch + 1),
+            )
             info[0, epoch * len(NOUNS) + number] = row
     return info
 

@@ -24,7 +24,15 @@ from scoup.simulate.truth import write_truth
 Array = NDArray[Any]
 LAST_DAY = (date(2009, 1, 22) - date(1970, 1, 1)).days  # of the published posts
 _DAY = 86_400
-_WEEK = (1.05, 1.12, 1.09, 1.06, 0.97, 0.68, 0.69)  # posts by weekday, Monday first, as in the real sample
+_WEEK = (
+    1.05,
+    1.12,
+    1.09,
+    1.06,
+    0.97,
+    0.68,
+    0.69,
+)  # posts by weekday, Monday first, as in the real sample
 
 
 @dataclass(frozen=True)
@@ -40,9 +48,15 @@ class NetworkSize:
 
 
 SIZES = {
-    "full": NetworkSize(63_890, 1_847, 876_993, 740_000, 772_843, Plant(6, (80, 200), 20, (20, 60), (60, 150))),
-    "quick": NetworkSize(4_000, 400, 60_000, 50_000, 40_000, Plant(4, (60, 120), 8, (15, 30), (40, 80))),
-    "tiny": NetworkSize(300, 60, 3_000, 2_500, 2_000, Plant(2, (30, 50), 2, (10, 15), (12, 20), members=6)),
+    "full": NetworkSize(
+        63_890, 1_847, 876_993, 740_000, 772_843, Plant(6, (80, 200), 20, (20, 60), (60, 150))
+    ),
+    "quick": NetworkSize(
+        4_000, 400, 60_000, 50_000, 40_000, Plant(4, (60, 120), 8, (15, 30), (40, 80))
+    ),
+    "tiny": NetworkSize(
+        300, 60, 3_000, 2_500, 2_000, Plant(2, (30, 50), 2, (10, 15), (12, 20), members=6)
+    ),
 }
 
 
@@ -65,9 +79,13 @@ def simulate_facebook(folder: Path, size: str, seed: int) -> None:
     spec = SIZES[size]
     crowd = draw_crowd(spec.users, generator(seed, "facebook", "crowd"))
     links = draw_links(crowd, spec.links, generator(seed, "facebook", "links"))
-    planted = draw_plants(crowd.community, links, spec.days, spec.plants, generator(seed, "facebook", "planted"))
+    planted = draw_plants(
+        crowd.community, links, spec.days, spec.plants, generator(seed, "facebook", "planted")
+    )
     cells, counts = draw_posts(crowd, links, planted, spec, generator(seed, "facebook", "posts"))
-    names = 1 + generator(seed, "facebook", "names").permutation(spec.users)  # ids say nothing of communities
+    names = 1 + generator(seed, "facebook", "names").permutation(
+        spec.users
+    )  # ids say nothing of communities
     first = LAST_DAY - spec.days + 1
     rng = generator(seed, "facebook", "times")
     _write_wall(folder / WALL_FILE, names, cells, counts, first, rng)
@@ -96,7 +114,9 @@ def draw_links(crowd: Crowd, count: int, rng: np.random.Generator) -> Array:
     everybody = np.arange(crowd.users)
     first = _pairs(everybody, _mates(crowd, everybody, rng), crowd.users)
     lonely = np.setdiff1d(everybody, np.concatenate(np.divmod(first, crowd.users)))
-    cover = np.unique(np.concatenate([first, _pairs(lonely, (lonely + 1) % crowd.users, crowd.users)]))
+    cover = np.unique(
+        np.concatenate([first, _pairs(lonely, (lonely + 1) % crowd.users, crowd.users)])
+    )
     found = np.empty(0, dtype=np.int64)
     while cover.size + found.size < count:
         user = _weighted(crowd.activity, 2 * count, rng)
@@ -111,14 +131,21 @@ def draw_links(crowd: Crowd, count: int, rng: np.random.Generator) -> Array:
 def _weighted(weights: Array, count: int, rng: np.random.Generator) -> Array:
     """Draw indices with probability proportional to ``weights``."""
     total = np.cumsum(weights)
-    return np.minimum(np.searchsorted(total, rng.random(count) * total[-1], side="right"), weights.size - 1)
+    return np.minimum(
+        np.searchsorted(total, rng.random(count) * total[-1], side="right"), weights.size - 1
+    )
 
 
 def _mates(crowd: Crowd, user: Array, rng: np.random.Generator) -> Array:
     """Draw for each user another (or the same) of the community, the active ones more often."""
     total = np.concatenate([[0.0], np.cumsum(crowd.activity)])
     low, high = crowd.starts[crowd.community[user]], crowd.starts[crowd.community[user] + 1]
-    mate = np.searchsorted(total, total[low] + rng.random(user.size) * (total[high] - total[low]), side="right") - 1
+    mate = (
+        np.searchsorted(
+            total, total[low] + rng.random(user.size) * (total[high] - total[low]), side="right"
+        )
+        - 1
+    )
     return np.clip(mate, low, high - 1)
 
 
@@ -134,11 +161,15 @@ def draw_posts(
     """Return distinct cells (3, n) of (wall, poster, day), the planted ones among them, and the posts of each."""
     shape = (crowd.users, crowd.users, spec.days)
     fixed = np.concatenate([np.ravel_multi_index(event.cells, shape) for event in planted])
-    ends = np.ravel_multi_index(([0, 1], [1, 0], [0, spec.days - 1]), shape)  # the first and the last day have posts
+    ends = np.ravel_multi_index(
+        ([0, 1], [1, 0], [0, spec.days - 1]), shape
+    )  # the first and the last day have posts
     kept = np.unique(np.concatenate([fixed, ends]))
     found = np.empty(0, dtype=np.int64)
     # How eagerly two friends talk, and when they do most of it.
-    keen = np.exp(1.5 * rng.standard_normal(links.shape[1])) * np.sqrt(crowd.activity[links].prod(axis=0))
+    keen = np.exp(1.5 * rng.standard_normal(links.shape[1])) * np.sqrt(
+        crowd.activity[links].prod(axis=0)
+    )
     busy = _draw_days(links.shape[1], spec.days, rng)
     while kept.size + found.size < spec.cells:
         drawn = np.ravel_multi_index(_draw_cells(crowd, links, keen, busy, spec, rng), shape)
@@ -146,7 +177,9 @@ def draw_posts(
     cells = np.sort(np.concatenate([kept, rng.permutation(found)[: spec.cells - kept.size]]))
     extra = np.zeros(cells.size, dtype=np.int64)
     for event in planted:
-        np.add.at(extra, np.searchsorted(cells, np.ravel_multi_index(event.cells, shape)), event.more)
+        np.add.at(
+            extra, np.searchsorted(cells, np.ravel_multi_index(event.cells, shape)), event.more
+        )
     talk = np.exp(1.2 * rng.standard_normal(cells.size))
     rest = spec.posts - cells.size - int(extra.sum())
     extra += np.bincount(_weighted(talk, max(rest, 0), rng), minlength=cells.size)
@@ -154,12 +187,20 @@ def draw_posts(
 
 
 def _draw_cells(
-    crowd: Crowd, links: Array, keen: Array, busy: Array, spec: NetworkSize, rng: np.random.Generator
+    crowd: Crowd,
+    links: Array,
+    keen: Array,
+    busy: Array,
+    spec: NetworkSize,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array, Array]:
     """Draw ordinary posts: mostly between friends, some on one's own wall, some to others of the community."""
     link = _weighted(keen, spec.cells, rng)
     turn = rng.random(link.size) < 0.5
-    wall, poster = np.where(turn, links[0, link], links[1, link]), np.where(turn, links[1, link], links[0, link])
+    wall, poster = (
+        np.where(turn, links[0, link], links[1, link]),
+        np.where(turn, links[1, link], links[0, link]),
+    )
     kind = rng.random(link.size)
     poster = np.where(kind < 0.025, wall, np.where(kind < 0.075, _mates(crowd, wall, rng), poster))
     near = np.rint(busy[link] + rng.laplace(0, spec.days / 30, link.size)).astype(np.int64)
@@ -174,7 +215,9 @@ def _draw_days(count: int, days: int, rng: np.random.Generator) -> Array:
     return _weighted(((day + 1) / days) ** 2.5 * np.array(_WEEK)[weekday], count, rng)
 
 
-def _write_wall(path: Path, names: Array, cells: Array, counts: Array, first: int, rng: np.random.Generator) -> None:
+def _write_wall(
+    path: Path, names: Array, cells: Array, counts: Array, first: int, rng: np.random.Generator
+) -> None:
     wall, poster, day = np.repeat(cells, counts, axis=1)
     seconds = (_DAY * rng.beta(3, 2, wall.size)).astype(np.int64)  # more in the evening
     owners, posters, times = names[wall], names[poster], (first + day) * _DAY + seconds
@@ -182,9 +225,13 @@ def _write_wall(path: Path, names: Array, cells: Array, counts: Array, first: in
     write_table(path, [owners[order], posters[order], times[order]], "\t")
 
 
-def _write_links(path: Path, names: Array, links: Array, first: int, days: int, rng: np.random.Generator) -> None:
+def _write_links(
+    path: Path, names: Array, links: Array, first: int, days: int, rng: np.random.Generator
+) -> None:
     """Write each link in both directions, with its time where it is known."""
-    time = (first + _draw_days(links.shape[1], days, rng)) * _DAY + rng.integers(0, _DAY, links.shape[1])
+    time = (first + _draw_days(links.shape[1], days, rng)) * _DAY + rng.integers(
+        0, _DAY, links.shape[1]
+    )
     known = rng.random(links.shape[1]) < 0.6
     text = np.where(known, time.astype(str), r"\N")
     both = np.concatenate([links, links[::-1]], axis=1)

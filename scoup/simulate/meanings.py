@@ -11,7 +11,18 @@ from scoup.raw.brainq import CATEGORIES, CATEGORY_OF, NOUNS, QUESTION_COUNT
 
 Array = NDArray[Any]
 
-ATTRIBUTES = ("alive", "handy", "place", "eaten", "worn", "moving", "powered", "body", "home", "harmful")
+ATTRIBUTES = (
+    "alive",
+    "handy",
+    "place",
+    "eaten",
+    "worn",
+    "moving",
+    "powered",
+    "body",
+    "home",
+    "harmful",
+)
 
 # How much of each attribute a category has, in the order of ATTRIBUTES.
 _CATEGORY_ATTRIBUTES = {
@@ -64,7 +75,11 @@ _ASKED = {
     "DOES IT MAKE A SOUND?": "powered moving alive",
     "CAN YOU BREAK IT?": "handy home -alive",
 }
-_LIKE, _NEAR, _MATTERS = "COULD IT BE TAKEN FOR {}?", "WOULD YOU SEE IT NEAR {}?", "DOES IT MATTER TO A {}?"
+_LIKE, _NEAR, _MATTERS = (
+    "COULD IT BE TAKEN FOR {}?",
+    "WOULD YOU SEE IT NEAR {}?",
+    "DOES IT MATTER TO A {}?",
+)
 _PEOPLE = [
     "BAKER",
     "BARBER",
@@ -151,7 +166,13 @@ def questions() -> list[str]:
     """Return the 218 questions, all different; the paper's own come first."""
     nouns = [f"{'AN' if noun[0] in 'aei' else 'A'} {noun.upper()}" for noun in NOUNS]
     kinds = [f"DOES IT BELONG WITH {category.upper()}S?" for category in CATEGORIES]
-    texts = [*_ASKED, *kinds, *map(_LIKE.format, nouns), *map(_NEAR.format, nouns), *map(_MATTERS.format, _PEOPLE)]
+    texts = [
+        *_ASKED,
+        *kinds,
+        *map(_LIKE.format, nouns),
+        *map(_NEAR.format, nouns),
+        *map(_MATTERS.format, _PEOPLE),
+    ]
     return texts[:QUESTION_COUNT]
 
 

@@ -37,7 +37,11 @@ class Event:
     def truth(self, names: Array) -> dict[str, Any]:
         """Return what goes into the truth file: the kind, and the ids and days that take part."""
         wall, poster, day = self.cells
-        who = {"walls": np.unique(names[wall]), "posters": np.unique(names[poster]), "days": np.unique(day)}
+        who = {
+            "walls": np.unique(names[wall]),
+            "posters": np.unique(names[poster]),
+            "days": np.unique(day),
+        }
         return {
             "kind": self.kind,
             **who,
@@ -45,7 +49,9 @@ class Event:
         }
 
 
-def draw_plants(community: Array, links: Array, days: int, plant: Plant, rng: np.random.Generator) -> list[Event]:
+def draw_plants(
+    community: Array, links: Array, days: int, plant: Plant, rng: np.random.Generator
+) -> list[Event]:
     """Draw spammers, birthdays, floods, long conversations and groups; no user takes two leading parts."""
     friends = _Friends(links, community.size)
     popular = np.argsort(-friends.degree, kind="stable")[: max(4 * plant.birthdays, 8)]
@@ -55,11 +61,15 @@ def draw_plants(community: Array, links: Array, days: int, plant: Plant, rng: np
     events = [_spam(user, friends, days, plant.walls, rng) for user in spammers]
     events += [_birthday(host, friends, days, plant.guests, rng) for host in hosts]
     events += [_flood(user, friends, days, rng) for user in rest[: plant.floods]]
-    events += [_talk(user, friends, days, plant.talk, rng) for user in rest[plant.floods :][: plant.talks]]
+    events += [
+        _talk(user, friends, days, plant.talk, rng) for user in rest[plant.floods :][: plant.talks]
+    ]
     sizes = np.bincount(community)
     large = np.argsort(-sizes, kind="stable")[: 3 * plant.groups]
     chosen = rng.permutation(large)[: plant.groups]
-    return events + [_group(np.flatnonzero(community == c), plant.members, days, rng) for c in chosen]
+    return events + [
+        _group(np.flatnonzero(community == c), plant.members, days, rng) for c in chosen
+    ]
 
 
 class _Friends:
@@ -80,7 +90,9 @@ def _late_day(days: int, rng: np.random.Generator) -> int:
     return int(rng.integers(days // 2, days))
 
 
-def _spam(user: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator) -> Event:
+def _spam(
+    user: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator
+) -> Event:
     """One poster writes on many walls on one day: his friends' first, then strangers'."""
     count = int(rng.integers(size[0], size[1] + 1))
     mine = rng.permutation(friends.of(user))
@@ -90,19 +102,27 @@ def _spam(user: int, friends: _Friends, days: int, size: tuple[int, int], rng: n
     return Event("spammer", (walls, np.full(count, user), day), np.ones(count, dtype=int))
 
 
-def _birthday(host: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator) -> Event:
+def _birthday(
+    host: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator
+) -> Event:
     """Many friends write on one wall on one day."""
     guests = rng.permutation(friends.of(host))[: int(rng.integers(size[0], size[1] + 1))]
-    return Event("birthday", (np.full(guests.size, host), guests, np.full(guests.size, _late_day(days, rng))))
+    return Event(
+        "birthday", (np.full(guests.size, host), guests, np.full(guests.size, _late_day(days, rng)))
+    )
 
 
 def _flood(user: int, friends: _Friends, days: int, rng: np.random.Generator) -> Event:
     """One poster writes many times on one wall on one day."""
     wall = rng.choice(friends.of(user), 1)
-    return Event("flood", (wall, np.array([user]), np.array([_late_day(days, rng)])), rng.integers(15, 30, 1))
+    return Event(
+        "flood", (wall, np.array([user]), np.array([_late_day(days, rng)])), rng.integers(15, 30, 1)
+    )
 
 
-def _talk(user: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator) -> Event:
+def _talk(
+    user: int, friends: _Friends, days: int, size: tuple[int, int], rng: np.random.Generator
+) -> Event:
     """Two friends write to each other on many days."""
     friend = rng.choice(friends.of(user))
     when = np.sort(rng.choice(days, int(rng.integers(size[0], size[1] + 1)), replace=False))
@@ -114,6 +134,8 @@ def _group(community: Array, members: int, days: int, rng: np.random.Generator) 
     """Some of one community write on each other's walls for ten days."""
     some = rng.choice(community, min(members, community.size), replace=False)
     start = int(rng.integers(days // 2, days - 10))
-    wall, poster, day = (part.reshape(-1) for part in np.meshgrid(some, some, start + np.arange(10), indexing="ij"))
+    wall, poster, day = (
+        part.reshape(-1) for part in np.meshgrid(some, some, start + np.arange(10), indexing="ij")
+    )
     keep = (wall != poster) & (rng.random(wall.size) < 0.12)
     return Event("community", (wall[keep], poster[keep], day[keep]))

@@ -67,15 +67,23 @@ def _outer(*factors: Array) -> SparseTensor:
     for columns in zip(*(factor.T for factor in factors), strict=True):
         rows = [np.flatnonzero(column) for column in columns]
         coords.append(np.array([grid.reshape(-1) for grid in np.meshgrid(*rows, indexing="ij")]))
-        values.append(np.prod([column[index] for column, index in zip(columns, coords[-1], strict=True)], axis=0))
-    return SparseTensor(np.concatenate(coords, axis=1), np.concatenate(values), tuple(len(f) for f in factors))
+        values.append(
+            np.prod(
+                [column[index] for column, index in zip(columns, coords[-1], strict=True)], axis=0
+            )
+        )
+    return SparseTensor(
+        np.concatenate(coords, axis=1), np.concatenate(values), tuple(len(f) for f in factors)
+    )
 
 
 def _add_noise(tensor: SparseTensor, rng: np.random.Generator) -> SparseTensor:
     """Shake the stored cells a little and add a tenth as many single ones."""
     count = max(1, tensor.nnz // 10)
     extra = np.array([rng.integers(0, size, count) for size in tensor.shape])
-    values = np.concatenate([tensor.values + 0.05 * rng.standard_normal(tensor.nnz), rng.uniform(0.1, 0.5, count)])
+    values = np.concatenate(
+        [tensor.values + 0.05 * rng.standard_normal(tensor.nnz), rng.uniform(0.1, 0.5, count)]
+    )
     return SparseTensor(np.concatenate([tensor.coords, extra], axis=1), values, tensor.shape)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup import kernels
-from scoup.solvers.linear import solve_normal
+from scoup.linear import solve_normal
 from scoup.terms import Term, grams_of
 
 Array = NDArray[Any]
@@ -88,7 +88,11 @@ def advance(
 
 
 def _normal_equations(
-    terms: Sequence[Term], flat: Sequence[Array], grams: Sequence[Array], position: int, later: Sequence[int]
+    terms: Sequence[Term],
+    flat: Sequence[Array],
+    grams: Sequence[Array],
+    position: int,
+    later: Sequence[int],
 ) -> tuple[Array, Array, list[tuple[int, Array, Array]]]:
     """Sum ``w_b G_b`` and ``w_b R_b`` over the terms of a factor; with them each term whose last update this is."""
     mine = [(number, term) for number, term in enumerate(terms) if position in term.factors]
@@ -151,7 +155,9 @@ def solve(
     longest_first = sorted(order, key=lambda n: -len(flat[n]))
     for _ in range(max_iter):
         strides = hurried and not plain
-        ahead = [f + stride * (f - old) for f, old in zip(flat, last, strict=True)] if strides else flat
+        ahead = (
+            [f + stride * (f - old) for f, old in zip(flat, last, strict=True)] if strides else flat
+        )
         its_grams, kept = grams_of(ahead) if strides else grams, list(flat) if hurried else []
         order = longest_first if strides else order
         cost = weighted(terms, advance(terms, ahead, its_grams, order, update))

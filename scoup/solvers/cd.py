@@ -31,7 +31,9 @@ def coordinate_pass(gram: Array, rhs: Array, factor: Array) -> Array:
     for f in range(factor.shape[1]):
         column = gram[..., f]
         curvature = column[..., f]
-        pull = rhs[:, f] - (factor @ column if gram.ndim == 2 else np.einsum("if,if->i", factor, column))
+        pull = rhs[:, f] - (
+            factor @ column if gram.ndim == 2 else np.einsum("if,if->i", factor, column)
+        )
         step = np.divide(pull, curvature, out=np.zeros_like(pull), where=curvature > 0)
         factor[:, f] = np.where(curvature > 0, factor[:, f] + step, 0.0)
     return factor

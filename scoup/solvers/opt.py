@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scoup.solvers._lbfgs import Stop, minimise
 from scoup.solvers.als import weighted
-from scoup.solvers.lbfgs import Stop, minimise
 from scoup.terms import Term, grams_of
 
 Array = NDArray[Any]
@@ -38,7 +38,9 @@ def cost_and_gradient(
         for position in term.factors:
             rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
             shared = gram.ndim == 2
-            model = flat[position] @ gram if shared else np.einsum("if,ifg->ig", flat[position], gram)
+            model = (
+                flat[position] @ gram if shared else np.einsum("if,ifg->ig", flat[position], gram)
+            )
             if position == term.factors[-1]:
                 losses[number] = term.loss(rhs, gram, flat[position], grams[position])
             # In place: a factor can be as large as sparse data.
@@ -71,7 +73,9 @@ def solve(
     costs: list[float] = []
 
     def evaluate(at: Array, gradient: Array) -> float:
-        cost, _ = cost_and_gradient(terms, unpack(at, shapes, dtype), unpack(gradient, shapes, gradient.dtype))
+        cost, _ = cost_and_gradient(
+            terms, unpack(at, shapes, dtype), unpack(gradient, shapes, gradient.dtype)
+        )
         gradient /= scale
         return cost / scale
 
@@ -80,7 +84,11 @@ def solve(
         on_step(costs[-1])
 
     last, converged = minimise(evaluate, point, PAIRS, Stop(max_iter, tol * 1e-2), record)
-    return unpack(point, shapes, dtype), costs or [last * scale], "converged" if converged else "max_iter"
+    return (
+        unpack(point, shapes, dtype),
+        costs or [last * scale],
+        "converged" if converged else "max_iter",
+    )
 
 
 def unpack(vector: Array, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> list[Array]:
@@ -91,4 +99,7 @@ def unpack(vector: Array, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) ->
     """
     ends = np.cumsum([rows * columns for rows, columns in shapes])
     parts = np.split(vector, ends[:-1])
-    return [np.ascontiguousarray(part.reshape(shape), dtype=dtype) for part, shape in zip(parts, shapes, strict=True)]
+    return [
+        np.ascontiguousarray(part.reshape(shape), dtype=dtype)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]

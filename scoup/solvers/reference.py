@@ -36,7 +36,9 @@ def solve(
         raise ScoupError.expected("solver", "als, cd or opt when cells are missing", "'reference'")
     tensor, *matrices = [_dense(block.values) for block in data.blocks]
     roots = np.sqrt(data.block_weights)
-    unfolded = [np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1) for mode in range(tensor.ndim)]
+    unfolded = [
+        np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1) for mode in range(tensor.ndim)
+    ]
     owners = [block.factors[0] for block in data.blocks[1:]]
     flat, costs, stop = list(flat), [], "max_iter"
     for _ in range(max_iter):
@@ -44,7 +46,10 @@ def solve(
             mine = [side for side, owner in enumerate(owners) if owner == mode]
             others = [flat[n] for n in range(tensor.ndim) if n != mode]
             left = [roots[0] * unfolded[mode], *(roots[1 + side] * matrices[side] for side in mine)]
-            right = [roots[0] * khatri_rao(others), *(roots[1 + side] * flat[tensor.ndim + side] for side in mine)]
+            right = [
+                roots[0] * khatri_rao(others),
+                *(roots[1 + side] * flat[tensor.ndim + side] for side in mine),
+            ]
             flat[mode] = np.hstack(left) @ np.linalg.pinv(np.vstack(right)).T
         for side, owner in enumerate(owners):
             flat[tensor.ndim + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
@@ -61,13 +66,19 @@ def _dense(values: Array | SparseTensor) -> Array:
 
 
 def _cost(
-    unfolded: Array, matrices: Sequence[Array], owners: Sequence[int], flat: Sequence[Array], weights: Sequence[float]
+    unfolded: Array,
+    matrices: Sequence[Array],
+    owners: Sequence[int],
+    flat: Sequence[Array],
+    weights: Sequence[float],
 ) -> float:
     """The objective, from the residuals themselves."""
     order = len(flat) - len(matrices)
     residual = unfolded - flat[0] @ khatri_rao(flat[1:order]).T
     cost = weights[0] * float(np.sum(residual * residual, dtype=np.float64))
-    for weight, matrix, owner, side in zip(weights[1:], matrices, owners, flat[order:], strict=True):
+    for weight, matrix, owner, side in zip(
+        weights[1:], matrices, owners, flat[order:], strict=True
+    ):
         error = matrix - flat[owner] @ side.T
         cost += weight * float(np.sum(error * error, dtype=np.float64))
     return cost

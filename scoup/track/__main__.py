@@ -13,9 +13,15 @@ from scoup.track import ui
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line and serve."""
     parser = argparse.ArgumentParser(prog="python -m scoup.track", description=__doc__)
-    parser.add_argument("verb", choices=["ui"], help="browse the runs in MLflow, on this machine only")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="the results folder (results)")
-    parser.add_argument("--port", type=int, default=5000, help="where it listens, on 127.0.0.1 (5000)")
+    parser.add_argument(
+        "verb", choices=["ui"], help="browse the runs in MLflow, on this machine only"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), help="the results folder (results)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=5000, help="where it listens, on 127.0.0.1 (5000)"
+    )
     asked = parser.parse_args(arguments)
     try:
         return ui.serve(asked.results, asked.port)

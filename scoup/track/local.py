@@ -36,10 +36,18 @@ def build(runs: Sequence[Run], folder: Path, name: str) -> dict[str, Any]:
         else:
             _build(runs, digests, folder, name, whole)
         _sweep(folder)
-    return {"store": DATABASE, "experiment": name, "experiment_id": "1", "runs": len(runs), "digest": whole}
+    return {
+        "store": DATABASE,
+        "experiment": name,
+        "experiment_id": "1",
+        "runs": len(runs),
+        "digest": whole,
+    }
 
 
-def _build(runs: Sequence[Run], digests: Sequence[str], folder: Path, name: str, whole: str) -> None:
+def _build(
+    runs: Sequence[Run], digests: Sequence[str], folder: Path, name: str, whole: str
+) -> None:
     from mlflow.tracking import MlflowClient
 
     with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch, _unsynced():
@@ -89,7 +97,9 @@ def current(folder: Path) -> str:
     """The digest of the store in a folder; empty where there is none or where artifacts of a run are gone."""
     try:
         with closing(sqlite3.connect(f"file:{folder / DATABASE}?mode=ro", uri=True)) as base:
-            [(digest,)] = base.execute("SELECT value FROM experiment_tags WHERE key = ?", (DIGEST,)).fetchall()
+            [(digest,)] = base.execute(
+                "SELECT value FROM experiment_tags WHERE key = ?", (DIGEST,)
+            ).fetchall()
             named = {name for (name,) in base.execute("SELECT run_uuid FROM runs")}
     except (sqlite3.Error, ValueError):
         return ""

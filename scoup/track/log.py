@@ -37,13 +37,20 @@ def finish(client: MlflowClient, name: str, run: Run) -> None:
 
 def _input(given: Input) -> DatasetInput:
     origin = given.provenance
-    files = [{"name": f.name, "address": f.address, "sha256": f.sha256, "bytes": f.bytes} for f in origin.files]
+    files = [
+        {"name": f.name, "address": f.address, "sha256": f.sha256, "bytes": f.bytes}
+        for f in origin.files
+    ]
     source = {"source": origin.source, "reason": origin.reason, "files": files}
     dataset = Dataset(
         name=given.name,
         digest=given.digest,
         source_type=origin.source,
         source=json.dumps(source)[:65000],
-        profile=json.dumps({"shapes": given.shapes, "data": origin.mark, "size": origin.size, "seed": origin.seed}),
+        profile=json.dumps(
+            {"shapes": given.shapes, "data": origin.mark, "size": origin.size, "seed": origin.seed}
+        ),
     )
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", "training"), InputTag("data", origin.mark)])
+    return DatasetInput(
+        dataset, [InputTag("mlflow.data.context", "training"), InputTag("data", origin.mark)]
+    )

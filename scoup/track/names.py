@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scoup.results import Metric
+from scoup.measures import Metric
 
 T = TypeVar("T")
 _ODD = re.compile(r"[^\w\-. :]")  # what a name may not hold
@@ -70,7 +70,9 @@ def _axes(groups: Sequence[Sequence[Metric]]) -> Axes:
     every = {part: set().union(*(_values(group, part) for group in groups)) for part in varying}
     whole = [part for part in varying if all(_counts(value) for value in every[part])]
     step = max(whole, key=lambda part: len(every[part]), default=None)
-    return Axes(step, tuple(p for p in varying if p != step), tuple(p for p in parts if p not in varying))
+    return Axes(
+        step, tuple(p for p in varying if p != step), tuple(p for p in parts if p not in varying)
+    )
 
 
 def _values(group: Iterable[Metric], part: str) -> set[Any]:

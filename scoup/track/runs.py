@@ -12,8 +12,8 @@ from typing import Any
 
 from scoup import results, store
 from scoup.job import read_facts
+from scoup.measures import Metric
 from scoup.records import Provenance
-from scoup.results import Metric
 from scoup.track.names import Point, name_points
 
 SUMMARY = "scorecard"
@@ -95,7 +95,9 @@ def _group(paths: Iterable[str]) -> tuple[dict[Address, list[str]], dict[Address
     return files, dict(sorted(grouped.items()))
 
 
-def _by_experiment(grouped: Mapping[Address, list[Metric]]) -> dict[str, dict[Address, list[Metric]]]:
+def _by_experiment(
+    grouped: Mapping[Address, list[Metric]],
+) -> dict[str, dict[Address, list[Metric]]]:
     found: dict[str, dict[Address, list[Metric]]] = defaultdict(dict)
     for address, metrics in grouped.items():
         found[address[0]][address] = metrics
@@ -122,7 +124,9 @@ def _run(
         tags=_tags(one, facts, given) | {"mlflow.note.content": _note(metrics, given)},
         points=(*points, *_losses(fits)),
         artifacts=tuple(
-            placed for kind, paths in {**kept, "figures": pictures}.items() for placed in _place(kind, paths)
+            placed
+            for kind, paths in {**kept, "figures": pictures}.items()
+            for placed in _place(kind, paths)
         ),
         started=round(1000 * min(fact["started"] for fact in facts)),
         ended=round(1000 * max(fact["ended"] for fact in facts)),
@@ -133,7 +137,9 @@ def _run(
 def _name(one: Metric) -> str:
     """What tells runs apart comes first, since tables cut names short."""
     variant = one.variant if one.variant != "whole" else ""
-    return " ".join(part for part in (one.experiment, variant, one.plan, f"seed{one.seed}", one.dataset) if part)
+    return " ".join(
+        part for part in (one.experiment, variant, one.plan, f"seed{one.seed}", one.dataset) if part
+    )
 
 
 def _place(kind: str, paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -160,10 +166,14 @@ def _models(one: Metric, read: Iterable[str]) -> tuple[list[str], list[str]]:
     for path in read:
         for stage in ("/fit", "/times"):  # the job that wrote the times wrote the fit
             if stage + place + "/" in path:
-                fits[str(Path(path.replace(stage + place, "/fit" + place, 1)).with_suffix(".npz"))] = None
+                fits[
+                    str(Path(path.replace(stage + place, "/fit" + place, 1)).with_suffix(".npz"))
+                ] = None
         if "/merge" + place + "." in path:
             models[path] = None
-    return [path for path in fits if Path(path).exists()], [path for path in models if Path(path).exists()]
+    return [path for path in fits if Path(path).exists()], [
+        path for path in models if Path(path).exists()
+    ]
 
 
 def _losses(fits: Iterable[str]) -> list[Point]:
@@ -175,26 +185,46 @@ def _losses(fits: Iterable[str]) -> list[Point]:
     ]
 
 
-def _params(one: Metric, settings: Mapping[str, Any], constants: Mapping[str, Any], files: Iterable[str]) -> Any:
+def _params(
+    one: Metric, settings: Mapping[str, Any], constants: Mapping[str, Any], files: Iterable[str]
+) -> Any:
     """What was asked for: the address, the plan, the variant, the data set and the experiment's own settings."""
-    found: dict[str, Any] = {"experiment": one.experiment, "dataset": one.dataset, "variant": one.variant}
+    found: dict[str, Any] = {
+        "experiment": one.experiment,
+        "dataset": one.dataset,
+        "variant": one.variant,
+    }
     found |= {"plan": one.plan, "seed": one.seed, **constants}
-    found |= settings.get("variants", {}).get(one.variant, {}) | settings.get("plans", {}).get(one.plan, {})
+    found |= settings.get("variants", {}).get(one.variant, {}) | settings.get("plans", {}).get(
+        one.plan, {}
+    )
     asked = settings.get("datasets", {}).get(one.dataset, {})
     found |= {f"dataset.{name}": value for name, value in asked.items()}
     for path in files:
         notes = store.read_json(path)["notes"]
-        found |= {f"{one.experiment}.{name}": value for name, value in notes.items() if len(_text(value)) <= _NOTE}
+        found |= {
+            f"{one.experiment}.{name}": value
+            for name, value in notes.items()
+            if len(_text(value)) <= _NOTE
+        }
     return {name: _text(value) for name, value in found.items()}
 
 
 def _tags(one: Metric, facts: Sequence[Mapping[str, Any]], given: Input | None) -> dict[str, str]:
     """By what a reviewer filters, and where the run came from."""
-    found = {"experiment": one.experiment, "dataset": one.dataset, "variant": one.variant, "plan": one.plan}
+    found = {
+        "experiment": one.experiment,
+        "dataset": one.dataset,
+        "variant": one.variant,
+        "plan": one.plan,
+    }
     found |= {"seed": str(one.seed), "data": one.provenance, "scoup.parent": SUMMARY}
     for name in ("host", "threads", "version", "revision", "python"):
         found[name] = ", ".join(sorted({str(fact.get(name, "unknown")) for fact in facts}))
-    found |= {"mlflow.source.git.commit": found["revision"].split("-")[0], "mlflow.source.type": "JOB"}
+    found |= {
+        "mlflow.source.git.commit": found["revision"].split("-")[0],
+        "mlflow.source.type": "JOB",
+    }
     found["mlflow.source.name"] = f"workflow/scripts/{one.experiment}.py"
     if given:
         found |= {"source": given.provenance.source, "source.reason": given.provenance.reason}
@@ -207,21 +237,30 @@ def _note(metrics: Sequence[Metric], given: Input | None) -> str:
     one = metrics[0]
     words = f"**{one.provenance.capitalize()} data.** "
     if given and given.provenance.simulated:
-        words += f"Stand-in for {given.provenance.dataset} ({given.provenance.reason or 'as asked'}). "
+        words += (
+            f"Stand-in for {given.provenance.dataset} ({given.provenance.reason or 'as asked'}). "
+        )
     rows = {
-        metric.name: f"| {metric.name} | {metric.unit} | {metric.direction} | {metric.text} |" for metric in metrics
+        metric.name: f"| {metric.name} | {metric.unit} | {metric.direction} | {metric.text} |"
+        for metric in metrics
     }
-    return "\n".join([words, "", "| metric | unit | better | meaning |", "|---|---|---|---|", *rows.values()])
+    return "\n".join(
+        [words, "", "| metric | unit | better | meaning |", "|---|---|---|---|", *rows.values()]
+    )
 
 
 def _summary(sources: Sources, runs: Sequence[Run]) -> list[Run]:
     """The scorecard as a run of its own: how many claims hold, and each of them as a metric."""
     if not sources.scorecard:
         return []
-    claims = next(store.read_json(path)["claims"] for path in sources.scorecard if path.endswith(".json"))
+    claims = next(
+        store.read_json(path)["claims"] for path in sources.scorecard if path.endswith(".json")
+    )
     tables = [Path(path).read_text() for path in sources.scorecard if path.endswith(".md")]
     marks = " and ".join(sorted({claim["provenance"] for claim in claims}))
-    banner = f'**{marks.capitalize()} data.** Filter the runs by `tags.experiment = "accuracy"`.\n\n'
+    banner = (
+        f'**{marks.capitalize()} data.** Filter the runs by `tags.experiment = "accuracy"`.\n\n'
+    )
     tags = {"experiment": SUMMARY, "data": marks, "mlflow.note.content": banner + "\n".join(tables)}
     figures = [path for paths in sources.figures.values() for path in paths]
     return [
@@ -240,16 +279,29 @@ def _summary(sources: Sources, runs: Sequence[Run]) -> list[Run]:
 
 def _claim_points(claims: Sequence[Mapping[str, Any]]) -> list[Point]:
     held = [bool(claim["holds"]) for claim in claims if claim["holds"] is not None]
-    counts = [Point("claims", len(claims)), Point("claims_judged", len(held)), Point("claims_hold", sum(held))]
-    names = [f"claim/{number:02d} {claim['experiment']}" for number, claim in enumerate(claims, start=1)]
-    return counts + [Point(name, float(claim["ours"])) for name, claim in zip(names, claims, strict=True)]
+    counts = [
+        Point("claims", len(claims)),
+        Point("claims_judged", len(held)),
+        Point("claims_hold", sum(held)),
+    ]
+    names = [
+        f"claim/{number:02d} {claim['experiment']}" for number, claim in enumerate(claims, start=1)
+    ]
+    return counts + [
+        Point(name, float(claim["ours"])) for name, claim in zip(names, claims, strict=True)
+    ]
 
 
 def _input(path: str) -> Input:
-    meta, _ = store.read_archive(path, store.DATA)
+    meta, _ = store.read_archive(path, results.DATA)
     provenance = Provenance(**meta["provenance"])
     digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
-    return Input(Path(path).stem, digest, provenance, tuple(tuple(block["shape"]) for block in meta["blocks"]))
+    return Input(
+        Path(path).stem,
+        digest,
+        provenance,
+        tuple(tuple(block["shape"]) for block in meta["blocks"]),
+    )
 
 
 def _text(value: Any) -> str:

@@ -25,7 +25,9 @@ def send(runs: Sequence[Run], address: str, name: str) -> dict[str, Any]:
         identity, sent = _send(runs, MlflowClient(address), name)
     except (MlflowException, requests.RequestException, OSError) as error:
         reason = str(error).splitlines()[0][:160]
-        hint = "the results are safe: start it and run snakemake again, or unset MLFLOW_TRACKING_URI"
+        hint = (
+            "the results are safe: start it and run snakemake again, or unset MLFLOW_TRACKING_URI"
+        )
         wanted = f"the MLflow server {shown} to answer"
         raise ScoupError.expected("MLFLOW_TRACKING_URI", wanted, reason, hint) from None
     whole = hashlib.sha256("\n".join(run.digest for run in runs).encode()).hexdigest()
@@ -38,7 +40,11 @@ def _send(runs: Sequence[Run], client: MlflowClient, name: str) -> tuple[str, in
     known = _known(client, identity)
     for run in runs:
         digest, there = run.digest, known.get(run.key, [])
-        same = [old for old in there if old.data.tags.get(DIGEST) == digest and old.info.status == "FINISHED"]
+        same = [
+            old
+            for old in there
+            if old.data.tags.get(DIGEST) == digest and old.info.status == "FINISHED"
+        ]
         if not same:
             _log(client, identity, run, digest)
             sent += 1
@@ -62,7 +68,9 @@ def _experiment(client: MlflowClient, name: str) -> str:
         return client.create_experiment(name, tags=KIND)
     if found.lifecycle_stage != "active":
         hint = "restore it on the server, or choose another name by MLFLOW_EXPERIMENT_NAME"
-        raise ScoupError.expected("experiment", f"an active experiment {name}", "a deleted one", hint)
+        raise ScoupError.expected(
+            "experiment", f"an active experiment {name}", "a deleted one", hint
+        )
     return found.experiment_id
 
 

@@ -38,7 +38,9 @@ def environment() -> dict[str, str]:
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
         "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",
     }
-    return {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"} | ours
+    return {
+        name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"
+    } | ours
 
 
 def page(port: int) -> str:
@@ -54,9 +56,13 @@ def serve(folder: Path, port: int) -> int:
     """Serve the store until interrupted, and print the address of its runs once it answers."""
     if not (folder / DATABASE).exists():
         hint = "run `make reproduce` first, or `snakemake --cores 4 --forcerun track` if it was deleted"
-        raise ScoupError.expected(str(folder / DATABASE), "the store that the rule track builds", "no such file", hint)
+        raise ScoupError.expected(
+            str(folder / DATABASE), "the store that the rule track builds", "no such file", hint
+        )
     if _taken(port):
-        raise ScoupError.expected("port", "a free one", f"{port}, which is in use", f"try `make ui PORT={port + 1}`")
+        raise ScoupError.expected(
+            "port", "a free one", f"{port}, which is in use", f"try `make ui PORT={port + 1}`"
+        )
     signal.signal(signal.SIGTERM, _end)  # a plain kill would leave the server behind
     server = subprocess.Popen(command(folder, port), env=environment())
     try:

@@ -47,13 +47,27 @@ class Browser:
 
     def errors(self):
         """Return the errors that pages printed since they were opened."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] == "SEVERE"
+        ]
 
     def requests(self):
         """Return the addresses that were asked of a network since the page was opened."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return [address for address in asked if not address.startswith(("file:", "data:", "blob:", "about:"))]
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        asked = [
+            m["params"]["request"]["url"]
+            for m in messages
+            if m["method"] == "Network.requestWillBeSent"
+        ]
+        return [
+            address
+            for address in asked
+            if not address.startswith(("file:", "data:", "blob:", "about:"))
+        ]
 
     @contextmanager
     def frame(self):

@@ -25,7 +25,9 @@ def report(browser, finished, tmp_path_factory):
 def opened(browser, report):
     """The report, opened; at the end nothing may have been asked of a network or printed as an error."""
     browser.open(report)
-    browser.until("return typeof app !== 'undefined' && document.querySelector('.prose h1, .prose h2') !== null")
+    browser.until(
+        "return typeof app !== 'undefined' && document.querySelector('.prose h1, .prose h2') !== null"
+    )
     yield browser
     assert browser.errors() == []
     assert browser.requests() == []
@@ -43,7 +45,11 @@ def show(browser, path):
 
 def test_the_front_page_begins_with_the_banner_and_the_scorecard(opened, tmp_path):
     words = opened.run(SEEN)
-    assert words.index("All data is simulated") < words.index("claims that give a number") < words.index("Methods")
+    assert (
+        words.index("All data is simulated")
+        < words.index("claims that give a number")
+        < words.index("Methods")
+    )
     top = opened.run("return document.querySelector('.banner').getBoundingClientRect().top")
     assert 0 <= top < 200
     opened.picture(tmp_path / "front.png")
@@ -52,7 +58,9 @@ def test_the_front_page_begins_with_the_banner_and_the_scorecard(opened, tmp_pat
 def test_chapters_come_in_order_the_scorecard_first(opened):
     words = opened.run(SEEN)
     chapters = ["0 scorecard", "1 accuracy", "2 speedup", "9 provenance"]
-    assert [words.index(chapter) for chapter in chapters] == sorted(words.index(chapter) for chapter in chapters)
+    assert [words.index(chapter) for chapter in chapters] == sorted(
+        words.index(chapter) for chapter in chapters
+    )
 
 
 def test_every_figure_loads(opened, tmp_path):
@@ -66,13 +74,16 @@ def test_every_figure_loads(opened, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "head"), [("scorecard", "here (median)"), ("accuracy", "median"), ("provenance", "bytes")]
+    ("name", "head"),
+    [("scorecard", "here (median)"), ("accuracy", "median"), ("provenance", "bytes")],
 )
 def test_a_table_sorts_both_ways_and_filters(opened, tmp_path, name, head):
     show(opened, f"results/report/{name}.html")
     with opened.frame():
         opened.until("return document.querySelector('table.sortable') !== null")
-        heads = opened.run("return [...document.querySelectorAll('th')].map(one => one.innerText.trim())")
+        heads = opened.run(
+            "return [...document.querySelectorAll('th')].map(one => one.innerText.trim())"
+        )
         number = heads.index(head)
         click = "document.querySelectorAll('table.sortable th button')[arguments[0]].click()"
         values = f"return {ROWS}.map(row => +row.cells[arguments[0]].dataset.value)"

@@ -39,11 +39,17 @@ def text(browser, words):
 def test_the_table_shows_every_run(browser, port, tmp_path):
     browser.open(ui.page(port))
     text(browser, "5 matching runs")
-    assert browser.run("return !document.body.innerText.includes('Prompts')")  # that is the mode for language models
+    assert browser.run(
+        "return !document.body.innerText.includes('Prompts')"
+    )  # that is the mode for language models
     for name in ("accuracy scoup seed2 brainq", "missing scoup seed0 brainq", "scorecard"):
         text(browser, name)
     browser.picture(tmp_path / "runs.png")
-    assert not [address for address in browser.requests() if not address.startswith(f"http://{ui.HOST}:{port}/")]
+    assert not [
+        address
+        for address in browser.requests()
+        if not address.startswith(f"http://{ui.HOST}:{port}/")
+    ]
 
 
 def test_a_filter_leaves_the_runs_of_one_experiment(browser, port):
@@ -61,7 +67,9 @@ def test_the_chart_tab_draws_lines_and_bars(browser, port, tmp_path):
 
 
 def test_the_artifacts_of_a_run_are_served_from_where_the_folder_lies_now(browser, port, tmp_path):
-    query = json.dumps({"experiment_ids": ["1"], "filter": "tags.experiment = 'scorecard'"}).encode()
+    query = json.dumps(
+        {"experiment_ids": ["1"], "filter": "tags.experiment = 'scorecard'"}
+    ).encode()
     address = f"http://{ui.HOST}:{port}/api/2.0/mlflow/runs/search"
     asked = urllib.request.Request(address, query, {"Content-Type": "application/json"})
     with urllib.request.urlopen(asked) as answer:

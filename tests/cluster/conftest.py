@@ -75,7 +75,11 @@ class Run:
         }  # fmt: skip
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                command(folder, *options), env=environment, stdout=log, stderr=log, start_new_session=True
+                command(folder, *options),
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         self.started.append(self.process)
 

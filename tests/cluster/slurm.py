@@ -81,7 +81,9 @@ def install() -> None:
         return
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(["apt-get", "--quiet", *words], env=quiet, check=False, stdout=subprocess.DEVNULL)
+        done = subprocess.run(
+            ["apt-get", "--quiet", *words], env=quiet, check=False, stdout=subprocess.DEVNULL
+        )
         if done.returncode:
             print(f"apt-get {words[0]} failed. Cluster tests will be skipped.")
 
@@ -95,14 +97,20 @@ def up() -> None:
     for folder in ("state", *NODES):
         (HOME / folder).mkdir(parents=True)
     HOME.chmod(0o755)  # munged refuses a socket in a folder that others cannot enter
-    nodes = "\n".join(f"NodeName={n} NodeHostname=localhost Port={p} CPUs=4 RealMemory=16000" for n, p in NODES.items())
+    nodes = "\n".join(
+        f"NodeName={n} NodeHostname=localhost Port={p} CPUs=4 RealMemory=16000"
+        for n, p in NODES.items()
+    )
     CONFIG.parent.mkdir(exist_ok=True)
     CONFIG.write_text(TEMPLATE.format(mark=MARK, home=HOME, nodes=nodes, names=",".join(NODES)))
     _start_munge()
     start_controller()
     for name in NODES:
         start_node(name)
-    _until(lambda: sorted(run("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == sorted(NODES), "idle nodes")
+    _until(
+        lambda: sorted(run("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == sorted(NODES),
+        "idle nodes",
+    )
 
 
 def down() -> None:
@@ -190,7 +198,9 @@ def _end(pid: int | None, how: signal.Signals) -> None:
         os.kill(pid, how)
     except ProcessLookupError:
         return
-    _until(lambda: not Path(f"/proc/{pid}").exists() or _state(pid) == "Z", f"the end of process {pid}")
+    _until(
+        lambda: not Path(f"/proc/{pid}").exists() or _state(pid) == "Z", f"the end of process {pid}"
+    )
 
 
 def _state(pid: int) -> str:
@@ -212,7 +222,9 @@ def _on_node(name: str) -> list[int]:
             parents[pid] = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
             if (folder / "cmdline").read_bytes().startswith(b"slurmstepd"):
                 keepers.add(pid)
-            elif f"SLURMD_NODENAME={name}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+            elif f"SLURMD_NODENAME={name}".encode() in (folder / "environ").read_bytes().split(
+                b"\0"
+            ):
                 mine.append(pid)
         except OSError:
             continue  # it has ended

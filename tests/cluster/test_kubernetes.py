@@ -90,7 +90,13 @@ def run(tmp_path, *options):
         "--default-storage-prefix", str(tmp_path / "volume"), "--seconds-between-status-checks", "1", *options,
     ]  # fmt: skip
     return subprocess.run(
-        call, cwd=tmp_path / "code", env=environment, capture_output=True, text=True, timeout=600, check=False
+        call,
+        cwd=tmp_path / "code",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
 
 
@@ -107,10 +113,21 @@ def test_specification_of_a_job(api, code, tmp_path):
     first, again = api.jobs
     [container] = first["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "scoup"
-    assert container["resources"]["requests"] == {"cpu": "950m", "memory": "4000M", "ephemeral-storage": "10000M"}
-    assert container["resources"]["limits"] == {"cpu": "1000m", "memory": "4000M", "ephemeral-storage": "10000M"}
+    assert container["resources"]["requests"] == {
+        "cpu": "950m",
+        "memory": "4000M",
+        "ephemeral-storage": "10000M",
+    }
+    assert container["resources"]["limits"] == {
+        "cpu": "1000m",
+        "memory": "4000M",
+        "ephemeral-storage": "10000M",
+    }
     assert {"mountPath": "/scoup", "name": "scoup"} in container["volumeMounts"]
-    claims = [volume.get("persistentVolumeClaim") for volume in first["spec"]["template"]["spec"]["volumes"]]
+    claims = [
+        volume.get("persistentVolumeClaim")
+        for volume in first["spec"]["template"]["spec"]["volumes"]
+    ]
     assert {"claimName": "scoup"} in claims
     assert first["spec"]["template"]["spec"]["restartPolicy"] == "Never"
     assert first["spec"]["backoffLimit"] == 0  # Snakemake itself tries again, with more memory

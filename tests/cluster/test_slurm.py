@@ -34,14 +34,22 @@ def states(cluster):
     return [job["state"] for job in cluster.jobs()]
 
 
-def test_every_stage_runs_to_the_same_bytes_on_both_nodes_and_small_jobs_share_a_submission(cluster, local, tmp_path):
-    Run(tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9", "accuracy=9").ends()
+def test_every_stage_runs_to_the_same_bytes_on_both_nodes_and_small_jobs_share_a_submission(
+    cluster, local, tmp_path
+):
+    Run(
+        tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9", "accuracy=9"
+    ).ends()
     same(tmp_path / "run", local)
     assert {job["node"] for job in cluster.jobs()} == set(cluster.NODES)
-    assert len(cluster.jobs()) == 8  # three fits in two submissions, and one for each of the other six stages
+    assert (
+        len(cluster.jobs()) == 8
+    )  # three fits in two submissions, and one for each of the other six stages
 
 
-def test_a_job_over_its_time_and_one_killed_for_memory_come_back_with_more(healthy, local, unfitted):
+def test_a_job_over_its_time_and_one_killed_for_memory_come_back_with_more(
+    healthy, local, unfitted
+):
     run = Run(
         unfitted, METRICS, "--group-components", "fit=1", "--set-resources", "fit:runtime=attempt",
         faults=["hang", "die"],

@@ -23,22 +23,32 @@ pytestmark = pytest.mark.real
 
 
 def take(name, files, target):
-    absent = [file for file in files if not any((FOLDER / place / file).exists() for place in ("", *PLACES))]
+    absent = [
+        file
+        for file in files
+        if not any((FOLDER / place / file).exists() for place in ("", *PLACES))
+    ]
     if absent:
-        pytest.skip(f"set SCOUP_DATA to a folder that holds the real excerpts: {', '.join(absent)} not found")
+        pytest.skip(
+            f"set SCOUP_DATA to a folder that holds the real excerpts: {', '.join(absent)} not found"
+        )
     return obtain(name, "local", target)
 
 
 @pytest.fixture(scope="module")
 def brain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("brain")
-    return folder, take("brainq_excerpt", (datasets.QUESTIONS_FILE, datasets.FMRI_EXCERPT_FILE), folder)
+    return folder, take(
+        "brainq_excerpt", (datasets.QUESTIONS_FILE, datasets.FMRI_EXCERPT_FILE), folder
+    )
 
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     folder = tmp_path_factory.mktemp("network")
-    return folder, take("facebook_excerpt", (datasets.SMALL_WALL_FILE, datasets.SMALL_LINKS_FILE), folder)
+    return folder, take(
+        "facebook_excerpt", (datasets.SMALL_WALL_FILE, datasets.SMALL_LINKS_FILE), folder
+    )
 
 
 def test_questions_are_the_published_bytes(brain):
@@ -58,7 +68,9 @@ def test_one_subject_is_one_tensor_and_decodes_as_published(brain, subject):
     answers = dataset.data.blocks[1].values
     assert answers.shape == (60, 218)
     assert set(np.unique(answers)) == {1, 2, 3, 4, 5}
-    assert leave_two_out(answers, dataset.data.tensor[:, :, 0]) == pytest.approx(RIDGE[subject], abs=0.002)
+    assert leave_two_out(answers, dataset.data.tensor[:, :, 0]) == pytest.approx(
+        RIDGE[subject], abs=0.002
+    )
 
 
 def test_wall_and_links(network):

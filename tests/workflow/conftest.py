@@ -29,7 +29,9 @@ def snakemake(folder, *options, root=ROOT, cores=2, config=None):
     folder.mkdir(parents=True, exist_ok=True)
     # The source cache is in the home folder by default: runs side by side would share it.
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / f"{folder.name}-cache")}
-    return subprocess.run(call, capture_output=True, text=True, env=environment, timeout=1200, check=False)
+    return subprocess.run(
+        call, capture_output=True, text=True, env=environment, timeout=1200, check=False
+    )
 
 
 def succeeded(done):

@@ -34,7 +34,9 @@ def code(tmp_path, monkeypatch):
 
 
 def test_a_stage_knows_the_modules_behind_its_script():
-    assert {"scoup.fit", "scoup.solvers.als", "scoup.kernels.sparse", "scoup.store"} <= set(digest.modules_of("fit"))
+    assert {"scoup.fit", "scoup.solvers.als", "scoup.kernels.sparse", "scoup.store"} <= set(
+        digest.modules_of("fit")
+    )
     assert not {"scoup.merge", "scoup.sample", "scoup.plot"} & set(digest.modules_of("fit"))
 
 
@@ -57,7 +59,7 @@ def test_comments_and_docstrings_change_nothing(code):
 
 def test_a_figure_hangs_on_its_own_module_only(code):
     folder, take = code
-    names = ("scoup.plot.accuracy", "scoup.plot.missing")
+    names = ("scoup.experiments.accuracy.figure", "scoup.experiments.missing.figure")
     before = [take("plot", name) for name in names]
     with (folder / "scoup" / "plot" / "missing.py").open("a") as file:
         file.write("\nADDED = 1\n")

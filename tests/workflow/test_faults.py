@@ -31,8 +31,12 @@ def children(pid):
     """Return the ids of all processes below ``pid``, nearest first."""
     found = []
     with suppress(OSError):  # a process may end at any moment, between being listed and being read
-        for task in os.listdir(f"/proc/{pid}/task"):  # jobs are started by threads, each with its own list
-            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+        for task in os.listdir(
+            f"/proc/{pid}/task"
+        ):  # jobs are started by threads, each with its own list
+            found += [
+                int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+            ]
     return found + [grandchild for child in found for grandchild in children(child)]
 
 
@@ -64,7 +68,9 @@ def same(folder, finished):
     assert mine == {name: theirs[name] for name in mine}
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs /proc to find the running job")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/task"), reason="needs /proc to find the running job"
+)
 def test_a_killed_job_and_a_killed_run_end_in_the_same_bytes(finished, tmp_path):
     process = start(tmp_path / "run")
     job = until(lambda: fit_script(process.pid), process)
@@ -91,7 +97,9 @@ def disk(tmp_path):
 
     def mount(size):
         made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder],
+            capture_output=True,
+            check=False,
         )
         if made.returncode:
             pytest.skip("needs root to mount a small tmpfs")
@@ -102,7 +110,9 @@ def disk(tmp_path):
 
 
 def bytes_of(*folders):
-    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+    return sum(
+        path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()
+    )
 
 
 @pytest.mark.parametrize("full_at", ["download", "fit"])

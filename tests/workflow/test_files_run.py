@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scoup import store
+from scoup import results
 from scoup.seeds import generator
 from tests.workflow.conftest import planned, snakemake, succeeded
 
@@ -22,7 +22,9 @@ def asked(tmp_path):
     rows = generator(0, "test", "files run").integers(0, (20, 15, 12, 3), (600, 4))
     lines = [f"u{a},i{b},{c},{'abc'[d]}" for a, b, c, d in rows]
     (folder / "sales.csv").write_text("\n".join(["user,item,week,shop", *lines]) + "\n")
-    (folder / "ages.csv").write_text("user,age,income\n" + "".join(f"u{n},{20 + n},{n % 7}\n" for n in range(20)))
+    (folder / "ages.csv").write_text(
+        "user,age,income\n" + "".join(f"u{n},{20 + n},{n % 7}\n" for n in range(20))
+    )
     options = {
         "tensor": {"file": "sales.csv"},
         "matrices": [{"file": "ages.csv", "mode": "user", "layout": "wide"}],
@@ -35,7 +37,12 @@ def asked(tmp_path):
         "plans": {"full": small, "sparse2": small},
         "experiments": {
             **dict.fromkeys(others),
-            "sparsity": {"datasets": ["mine"], "plans": ["sparse2"], "finishes": ["none"], "seeds": 1},
+            "sparsity": {
+                "datasets": ["mine"],
+                "plans": ["sparse2"],
+                "finishes": ["none"],
+                "seeds": 1,
+            },
             "leave_two_out": {"datasets": ["mine"]},
             "anomaly": {"datasets": ["mine"]},
         },
@@ -50,7 +57,7 @@ def test_files_run_and_a_changed_file_is_run_again(asked):
     why = "leave_two_out is skipped for mine: it tells dense images of things apart, and the tensor is sparse."
     assert said.count(f"scoup: {why}") == 1
     assert why in (folder / "results/report/front.rst").read_text()
-    found = store.read_data(folder / "results/preprocess/mine.npz")
+    found = results.read_dataset(folder / "results/preprocess/mine.npz")
     assert found.data.shape == (20, 15, 12, 3)
     assert [label.name for label in found.labels] == ["user", "item", "week", "shop", "ages"]
     assert [file.name for file in found.provenance.files] == ["sales.csv", "ages.csv"]
@@ -69,5 +76,8 @@ def test_a_file_that_is_not_there_stops_before_any_job(asked):
     (folder / "ages.csv").unlink()
     done = snakemake(folder, config=config)
     assert done.returncode != 0
-    assert "datasets.mine: ages.csv: expected a file, got no such file; relative paths start at " in done.stderr
+    assert (
+        "datasets.mine: ages.csv: expected a file, got no such file; relative paths start at "
+        in done.stderr
+    )
     assert not (folder / "results").exists()

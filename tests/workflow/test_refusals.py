@@ -6,9 +6,18 @@ import yaml
 from tests.workflow.conftest import TINY, snakemake
 
 REFUSED = {
-    "misspelt key": ({"plans": {"scoup": {"rnak": 3}}}, "plans.scoup.rnak: expected one of the keys rank"),
-    "wrong type": ({"plans": {"scoup": {"rank": "five"}}}, "plans.scoup.rank: expected a whole number, got 'five'."),
-    "rank above the sample": ({"plans": {"scoup": {"rank": 45}}}, "plans.scoup.rank: expected at most 30"),
+    "misspelt key": (
+        {"plans": {"scoup": {"rnak": 3}}},
+        "plans.scoup.rnak: expected one of the keys rank",
+    ),
+    "wrong type": (
+        {"plans": {"scoup": {"rank": "five"}}},
+        "plans.scoup.rank: expected a whole number, got 'five'.",
+    ),
+    "rank above the sample": (
+        {"plans": {"scoup": {"rank": 45}}},
+        "plans.scoup.rank: expected at most 30",
+    ),
     "unknown data set": (
         {"experiments": {"accuracy": {"datasets": ["brianq"]}}},
         "experiments.accuracy.datasets: expected one of brainq, ",

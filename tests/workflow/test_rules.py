@@ -22,7 +22,16 @@ def rules():
 
 @pytest.mark.parametrize(("name", "text"), list(rules()), ids=[name for name, _ in rules()])
 def test_every_rule_carries_what_a_cluster_and_a_reader_need(name, text):
-    for directive in ("log:", "benchmark:", "threads:", "mem_mb=", "runtime=", "conda:", '    """', "code="):
+    for directive in (
+        "log:",
+        "benchmark:",
+        "threads:",
+        "mem_mb=",
+        "runtime=",
+        "conda:",
+        '    """',
+        "code=",
+    ):
         assert directive in text, f"rule {name} has no {directive}"
     assert "run:" not in text.replace("rerun:", "")
     assert "lambda" not in text
@@ -48,7 +57,9 @@ def test_every_experiment_has_module_rule_and_section():
     modules = {path.stem for path in (ROOT / "scoup" / "experiments").glob("*.py")}
     assert section <= modules
     assert section == set(
-        re.findall(r"^rule (\w+):", (ROOT / "workflow/rules/experiments.smk").read_text(), flags=re.M)
+        re.findall(
+            r"^rule (\w+):", (ROOT / "workflow/rules/experiments.smk").read_text(), flags=re.M
+        )
     )
 
 
@@ -71,7 +82,11 @@ def test_snakemake_lints_clean(tmp_path):
 def test_snakefmt_is_clean():
     files = ["Snakefile", "workflow"]
     done = subprocess.run(
-        [sys.executable, "-m", "snakefmt", "--check", *files], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "snakefmt", "--check", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

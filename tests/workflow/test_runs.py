@@ -13,7 +13,9 @@ from scoup import results
 from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
 pytestmark = pytest.mark.xdist_group("workflow")
-MISSING = [f"results/experiments/missing/portion/{plan}/seed0.json" for plan in ("weighted", "descent")]
+MISSING = [
+    f"results/experiments/missing/portion/{plan}/seed0.json" for plan in ("weighted", "descent")
+]
 # Stages that read the results of many runs.
 GATHERING = {"plot", "scorecard", "track", "report", "pages"}
 REPEATED = (
@@ -41,7 +43,9 @@ def digests(folder):
             continue
         content = path.read_bytes()
         if path.suffix == ".json" and name.parts[0] == "experiments":
-            content = json.dumps([m for m in json.loads(content)["metrics"] if m["unit"] != "s"]).encode()
+            content = json.dumps(
+                [m for m in json.loads(content)["metrics"] if m["unit"] != "s"]
+            ).encode()
         found[str(name)] = hashlib.sha256(content).hexdigest()
     return found
 
@@ -61,7 +65,8 @@ def test_simulated_data_is_called_simulated_in_every_metric(finished):
 
 def test_every_job_leaves_log_and_benchmark(finished):
     logs = {
-        p.relative_to(finished / "results/logs").with_suffix("") for p in (finished / "results/logs").rglob("*.log")
+        p.relative_to(finished / "results/logs").with_suffix("")
+        for p in (finished / "results/logs").rglob("*.log")
     }
     folder = finished / "results" / "benchmarks"
     jobs = {path.relative_to(folder).with_suffix("") for path in folder.rglob("*.tsv")}
@@ -79,19 +84,28 @@ def test_a_changed_sample_reruns_only_what_hangs_on_it(run):
     assert jobs["accuracy"] == ["results/experiments/accuracy/brainq/scoup/seed0.json"]
     assert len(jobs["fit"]) == 3
     for rule in set(jobs) - GATHERING:
-        assert all("brainq/whole/scoup/seed0" in output or "brainq/scoup/seed0" in output for output in jobs[rule])
+        assert all(
+            "brainq/whole/scoup/seed0" in output or "brainq/scoup/seed0" in output
+            for output in jobs[rule]
+        )
     assert {output.rsplit("/", 1)[1].split(".")[0] for output in jobs["plot"]} == {"accuracy"}
 
 
 def _other(samples):
     """The same samples with the last index of the longest mode left out of the first repetition."""
     first = samples[0]
-    keep = [np.union1d(index[:-1], common) for index, common in zip(first.indices, first.common, strict=True)]
+    keep = [
+        np.union1d(index[:-1], common)
+        for index, common in zip(first.indices, first.common, strict=True)
+    ]
     return [results.Sample(0, tuple(keep), first.common), *samples[1:]]
 
 
 def test_a_changed_module_reruns_its_stages(run, tmp_path):
-    root, target = tmp_path / "code", "results/scorecard.json"  # the report also hangs on where the code lies
+    root, target = (
+        tmp_path / "code",
+        "results/scorecard.json",
+    )  # the report also hangs on where the code lies
     for name in ("scoup", "workflow", "envs"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "config.yaml"):

@@ -14,12 +14,19 @@ def test_every_metrics_file_is_told_and_every_run_is_whole(finished):
     receipt = json.loads((finished / "results" / "track.json").read_text())
     with sqlite3.connect(f"file:{finished}/results/mlflow.db?mode=ro", uri=True) as base:
         rows = base.execute("SELECT run_uuid, status, start_time, end_time FROM runs").fetchall()
-        told = {value for (value,) in base.execute("SELECT value FROM params WHERE key = 'experiment'")}
+        told = {
+            value for (value,) in base.execute("SELECT value FROM params WHERE key = 'experiment'")
+        }
     assert len(rows) == receipt["runs"]
-    assert told == {"scorecard", *(path.name for path in (finished / "results" / "experiments").iterdir())}
+    assert told == {
+        "scorecard",
+        *(path.name for path in (finished / "results" / "experiments").iterdir()),
+    }
     for name, status, start, end in rows:
         assert (status, start <= end) == ("FINISHED", True)
-        assert list((finished / "results" / "mlflow-artifacts" / "1" / name / "artifacts").rglob("*.json"))
+        assert list(
+            (finished / "results" / "mlflow-artifacts" / "1" / name / "artifacts").rglob("*.json")
+        )
 
 
 def test_a_server_that_is_down_fails_track_alone_with_a_hint(run, monkeypatch):

@@ -5,4 +5,11 @@ from scoup.job import job
 
 with job(snakemake):
     asked = snakemake.params.dataset
-    obtain(asked["kind"], asked["source"], snakemake.output.folder, asked["size"], asked["seed"], files=snakemake.input.files)
+    obtain(
+        asked["kind"],
+        asked["source"],
+        snakemake.output.folder,
+        asked["size"],
+        asked["seed"],
+        files=snakemake.input.files,
+    )

@@ -1,12 +1,12 @@
 """Merge the repetitions of one plan."""
 
-from scoup import results, store
+from scoup import results
 from scoup.job import job
 from scoup.merge import merge
 from scoup.specs import MergeSpec
 
 with job(snakemake):
-    data = store.read_data(snakemake.input.data).data.with_weights(snakemake.params.weights)
+    data = results.read_dataset(snakemake.input.data).data.with_weights(snakemake.params.weights)
     samples = results.read_samples(snakemake.input.samples)
     fits = [results.read_fit(path) for path in snakemake.input.fits]
     merged = merge(fits, samples, data, MergeSpec(**snakemake.params.spec))

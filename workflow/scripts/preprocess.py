@@ -1,10 +1,10 @@
 """Turn raw files into coupled data."""
 
-from scoup import store
+from scoup import results
 from scoup.job import job
 from scoup.preprocess import preprocess
 
 with job(snakemake):
     asked = snakemake.params.dataset
     dataset = preprocess(asked["kind"], snakemake.input.folder, asked["options"])
-    store.write_dataset(snakemake.output.data, dataset)
+    results.write_dataset(snakemake.output.data, dataset)

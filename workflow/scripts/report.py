@@ -7,9 +7,21 @@ from scoup.job import describe_code, job
 
 with job(snakemake):
     given, made = snakemake.input, snakemake.output
-    metrics, claims = results.read_metrics(*given.metrics), store.read_json(given.scorecard)["claims"]
-    origins = {Path(path).stem: store.read_provenance(path) for path in given.data}
-    store.write_text(made.front, report.front(Path(given.methods).read_text(), claims, origins, describe_code(), snakemake.params.left_out))
+    metrics, claims = (
+        results.read_metrics(*given.metrics),
+        store.read_json(given.scorecard)["claims"],
+    )
+    origins = {Path(path).stem: results.read_provenance(path) for path in given.data}
+    store.write_text(
+        made.front,
+        report.front(
+            Path(given.methods).read_text(),
+            claims,
+            origins,
+            describe_code(),
+            snakemake.params.left_out,
+        ),
+    )
     store.write_text(made.scorecard, report.scorecard(claims))
     store.write_text(made.provenance, report.provenance(origins))
     for path in made.tables:

@@ -9,4 +9,6 @@ from scoup.track import Sources, track
 with job(snakemake):
     given, params = snakemake.input, snakemake.params
     sources = Sources(given.metrics, given.data, params.figures, given.scorecard, params.settings)
-    store.write_json(snakemake.output.receipt, track(sources, Path(snakemake.output.receipt).parent))
+    store.write_json(
+        snakemake.output.receipt, track(sources, Path(snakemake.output.receipt).parent)
+    )

@@ -12,7 +12,9 @@ import time
 def _claim(folder: str) -> str:
     for name in sorted(os.listdir(folder)):
         try:
-            os.rename(os.path.join(folder, name), os.path.join(os.path.dirname(folder), f"taken-{name}"))
+            os.rename(
+                os.path.join(folder, name), os.path.join(os.path.dirname(folder), f"taken-{name}")
+            )
         except FileNotFoundError:
             continue  # another fit was faster
         return name.split("-")[0]

@@ -1,0 +1,25 @@
+"""Anomaly: bursts in counts of who does what to whom and when, from the components of every repetition."""
+
+from pydantic import Field
+
+from scoup.datasets import Traits
+from scoup.specs import ExperimentSpec
+
+CAPTIONS = {
+    "anomaly": "The strongest component of each kind: its walls, posters and days (or whatever the three modes are).",
+    "anomaly_plans": "Share of the largest stars, counted directly, that each plan finds, and precision of the table "
+    "against what was planted.",
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plans: list[str] = Field(min_length=1, description="plans whose components are read")
+
+
+def suits(traits: Traits) -> str:
+    """Ask for sparse counts of three modes, all cells known."""
+    if len(traits.names) != 3 or not traits.sparse:
+        return "it looks for bursts in sparse counts of three modes: whom, who, when"
+    return "it needs all cells, and some are missing" if traits.missing else ""

@@ -1,0 +1,70 @@
+"""Leave-two-out: which of two unseen images belongs to which of two things, decided from the matrix about them.
+
+Both things leave the tensor and the matrix; means, spreads, weights and the choice of rank, weight and rule come from
+the other things alone.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Strict
+
+from scoup.datasets import Traits
+from scoup.experiments._suits import SUBJECT, why_no_images
+from scoup.specs import Count, ExperimentSpec, Positive, Whole
+
+CAPTIONS = {
+    "leave_two_out": "Share of pairs (of nouns, in BrainQ) decided correctly for each subject, next to chance, a "
+    "shuffled matrix and ridge regression on the matrix; bars are 95 % intervals with things resampled, since pairs "
+    "that share a thing are not independent."
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plan: str = Field("pairs", description="plan of the named pairs")
+    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
+        [], description="pairs to run by name"
+    )
+    runs: Count = Field(100, description="runs of SCOUP for each named pair")
+    pair_weights: list[Literal["paper"] | Positive] = Field(
+        ["paper", 100],
+        min_length=1,
+        description="weights of the matrix for the named pairs; paper: data as it is",
+    )
+    ranks: list[Count] = Field(
+        [2, 3, 5, 10], min_length=1, description="candidate ranks; each fold chooses in training"
+    )
+    weights: list[Positive] = Field(
+        [1, 10, 100], min_length=1, description="candidate weights of the matrix"
+    )
+    ridges: list[Positive] = Field(
+        [0.1, 1], min_length=1, description="candidate ridges of the projection"
+    )
+    groups: Annotated[int, Strict(), Field(ge=4)] = Field(
+        12, description="groups of things for the nested choice"
+    )
+    sweeps: Count = Field(10, description="sweeps of each fold's fit")
+    alpha: Positive = Field(200, description="penalty of ridge regression, the rival")
+    shuffles: Whole = Field(10, description="controls with shuffled answers")
+    stable: Whole = Field(0, description="voxels selected in each fold by stability; 0: all")
+    parts: Count = Field(2, description="jobs that share all pairs")
+
+
+def parts(spec: Spec) -> list[str]:
+    """Return the jobs: shares of all pairs, and each named pair."""
+    return [
+        *(f"folds{n}" for n in range(spec.parts)),
+        *(f"pair{n}" for n in range(len(spec.pairs))),
+    ]
+
+
+def suits(traits: Traits) -> str:
+    """Ask for dense images of things, of several subjects."""
+    if why := why_no_images(traits):
+        return why
+    if SUBJECT not in traits.names:
+        return f"it needs a mode called {SUBJECT}, and the modes are {', '.join(traits.names)}"
+    if traits.names[traits.matrices[0]] == SUBJECT:
+        return f"it needs the matrix on another mode than {SUBJECT}"
+    return ""

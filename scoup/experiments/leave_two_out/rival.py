@@ -1,0 +1,49 @@
+"""The rival of leave-two-out: ridge regression from the answers to the images, for every fold at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoup.experiments.leave_two_out.folds import (
+    Matches,
+    Prepared,
+    Products,
+    Setting,
+    batches,
+    join_matches,
+    prepare,
+)
+
+Array = NDArray[Any]
+
+
+def match_ridge(data: Products, held: Array, alpha: float) -> Matches:
+    """Compare under ridge regression from the standardised answers."""
+    parts = []
+    for part in batches(held, data.nouns, data.subjects, 1):
+        fold = prepare(data, held[part], Setting(1))
+        parts.append(ridge_folds(data, fold, held[part], alpha))
+    return join_matches(parts)
+
+
+def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Matches:
+    """Predict the images by ridge regression on the answers, in its dual form, for every fold and subject."""
+    mask = fold.train[:, :, None] * fold.train[:, None, :]
+    system = fold.answers * mask + alpha * np.eye(data.nouns)
+    cross = np.take_along_axis(fold.answers, held[:, :, None], axis=1) * fold.train[:, None, :]
+    dual = np.linalg.solve(system, cross.transpose(0, 2, 1)).transpose(0, 2, 1)
+    blocks = np.einsum("ikjk->kij", data.images)
+    mixed = np.einsum("bhj,kji->bhik", dual, blocks, optimize=True)
+    share = fold.train / fold.train.sum(axis=1, keepdims=True)
+    mean = np.einsum("kij,bj->bik", blocks, share, optimize=True)
+    weight = dual.sum(axis=2)[:, :, None, None]
+    centre = np.einsum("bhik,bi->bhk", mixed, share)[:, :, None, :]
+    grand = np.einsum("bik,bi->bk", mean, share)[:, None, None, :]
+    mixed = mixed - centre - weight * (mean[:, None] - grand)
+    dots = np.take_along_axis(mixed, held[:, None, :, None], axis=2).transpose(0, 2, 1, 3)
+    norms = np.einsum("bhik,bhi->bhk", mixed, dual)
+    own = np.take_along_axis(fold.own, held[..., None], axis=1)
+    return Matches.of(dots, own, norms)

@@ -1,0 +1,25 @@
+"""Missing: how well, and how fast, a model is found when a fraction of the cells is hidden."""
+
+from pydantic import Field
+
+from scoup.datasets import Traits
+from scoup.specs import ExperimentSpec
+
+CAPTIONS = {
+    "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of cells that is hidden."
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plans: list[str] = Field(["weighted", "descent"], min_length=1, description="plans to compare")
+    variants: list[str] = Field(
+        min_length=1, description="variants to compare; one of them hides nothing"
+    )
+
+
+def suits(traits: Traits) -> str:
+    """Return nothing: any data will do."""
+    del traits
+    return ""

@@ -1,0 +1,41 @@
+"""Rank: how many components the data supports, by four signs at every rank, and what they are made of."""
+
+from typing import Annotated
+
+from pydantic import Field, Strict
+
+from scoup.datasets import Traits
+from scoup.specs import Count, ExperimentSpec
+
+CAPTIONS = {
+    "rank": "How each rank fits, predicts hidden cells, is found again when refitted and keeps to its core; dashed: the "
+    "recommended rank, with the reasons above."
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plan: str = Field(
+        "weighted", description="plan whose weights and fit settings are used at every rank"
+    )
+    ranks: list[Count] = Field(
+        [1, 2, 3, 4, 5, 6, 7, 8], min_length=2, description="ranks to look at"
+    )
+    hidden: Annotated[float, Strict(), Field(ge=0.01, le=0.5)] = Field(
+        0.1, description="share of cells that a fold hides"
+    )
+    folds: Annotated[int, Strict(), Field(ge=2)] = Field(
+        5, description="folds, each with other cells hidden"
+    )
+    starts: Count = Field(3, description="fits to everything: do they end in the same components?")
+    halves: Count = Field(
+        3, description="splits of the longest mode in two: do both halves show the same components?"
+    )
+    top: Count = Field(5, description="labels named per mode of a component")
+
+
+def suits(traits: Traits) -> str:
+    """Return nothing: any data will do."""
+    del traits
+    return ""

@@ -1,0 +1,26 @@
+"""Sparsity: how many fewer numbers a sampled model needs, and what that costs."""
+
+from pydantic import Field
+
+from scoup.datasets import Traits
+from scoup.specs import ExperimentSpec, FinishName
+
+CAPTIONS = {
+    "sparsity": "Cost against output size, both relative to full ALS, as fewer and fewer indices are kept."
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plans: list[str] = Field(min_length=1, description="plans that keep fewer and fewer indices")
+    baseline: str = Field("full", description="plan that sizes and costs are compared with")
+    finishes: list[FinishName] = Field(
+        ["none", "refit"], min_length=1, description="finishes to compare"
+    )
+
+
+def suits(traits: Traits) -> str:
+    """Return nothing: any data will do."""
+    del traits
+    return ""

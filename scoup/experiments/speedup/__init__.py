@@ -1,0 +1,38 @@
+"""Speedup: cost against time, every contender in one process, alone on the machine."""
+
+from pydantic import Field
+
+from scoup.datasets import Traits
+from scoup.specs import Count, ExperimentSpec, Factors, FinishName
+
+CAPTIONS = {
+    "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, finish and number of "
+    "workers."
+}
+# The job takes every core, so that nothing runs next to it.
+EXCLUSIVE = True
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plan: str = Field("scoup", description="plan whose rank, weights and shared fraction are used")
+    sampling: list[Factors] = Field(min_length=1, description="sampling factors to time")
+    repetitions: Count = Field(4, description="repetitions of each sampled fit")
+    finishes: list[FinishName] = Field(
+        ["none", "refit", "complete"], min_length=1, description="finishes to time"
+    )
+    workers: list[Count] = Field([1, 2, 4], min_length=1, description="numbers of workers to time")
+    sweeps: Count = Field(20, description="sweeps of the full fits, the same for all of them")
+    repeats: Count = Field(
+        3, description="timings of each contender but the reference; the median counts"
+    )
+
+
+def suits(traits: Traits) -> str:
+    """Refuse missing cells, which the reference cannot take."""
+    return (
+        "the printed algorithm, with which it compares, knows no missing cells"
+        if traits.missing
+        else ""
+    )

@@ -1,0 +1,1 @@
+"""Finishes of a merge: one module each, found by listing this folder."""

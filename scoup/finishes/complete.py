@@ -1,0 +1,1 @@
+"""Refit, then one full ALS sweep over all rows."""

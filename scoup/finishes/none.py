@@ -1,0 +1,1 @@
+"""Keep the merged rows; rows that were never sampled stay zero."""

@@ -1,0 +1,1 @@
+"""A few ALS sweeps over the covered rows only, which keeps the zeros."""

@@ -1,0 +1,1 @@
+"""Merges: one module each, found by listing this folder."""
