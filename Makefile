@@ -7,12 +7,10 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/local
-# Snakemake's report is no rule: it is written after the run, from what the rules marked for it.
-REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce quick test cluster lint bench docs ui scorecard lock clean
+.PHONY: help setup reproduce quick test cluster lint bench settings docs ui scorecard lock clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,11 +19,11 @@ help: ## list the verbs
 setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
-	$(SNAKEMAKE) $(REPORT) $(if $(CONFIG),--configfile $(CONFIG))
+	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
-# In a folder of its own, so that a quick look never overwrites a long run.
+# In a separate folder, so that a quick look never overwrites a long run.
 quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
-	$(SNAKEMAKE) $(REPORT) --directory build/quick --configfile workflow/configs/quick.yaml
+	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
@@ -44,6 +42,9 @@ lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (half an hour, alone on the machine)
 	.venv-bench/bin/python -m benchmarks $(if $(PARTS),--parts $(PARTS))
 
+settings: $(STAMP) ## write the JSON schema and docs/settings.md from the Specs
+	$(BIN)/python -m scoup.config
+
 docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index.html), warnings being errors
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
@@ -55,8 +56,8 @@ scorecard: $(STAMP) ## copy the scorecard, the figures and the rule graph into t
 	$(BIN)/snakemake --rulegraph mermaid-js > build/rulegraph.mmd
 	$(BIN)/python -m scoup.scorecard README.md results build/rulegraph.mmd
 
-lock: $(STAMP) ## resolve envs/requirements.in and envs/docs.in anew into the hashed locks
-	for name in requirements docs; do \
+lock: $(STAMP) ## resolve envs/*.in again into the hashed locks
+	for name in requirements docs bench; do \
 		.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-annotate --no-header --quiet envs/$$name.in -o envs/$$name.txt || exit 1; \
 	done
@@ -64,7 +65,7 @@ lock: $(STAMP) ## resolve envs/requirements.in and envs/docs.in anew into the ha
 clean: ## delete the environment (results stay)
 	rm -rf .venv
 
-# The peers, and what builds the pages, are no dependencies: they live in environments of their own.
+# The peers, and what builds the pages, are no dependencies: they live in separate environments.
 .venv-%/.installed-from-lock: envs/%.txt | $(STAMP)
 	test -x .venv-$*/bin/python || $(PYTHON3) -m venv .venv-$*
 	.venv/uv/bin/uv pip sync --quiet --python .venv-$*/bin/python --require-hashes --compile-bytecode envs/$*.txt || \

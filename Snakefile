@@ -1,7 +1,7 @@
-"""Contents page: from raw data to figures and scorecard, one file of rules a stage.
+"""Contents page: from raw data to figures, scorecard and report, one file of rules per stage.
 
-snakemake --cores 4                                               everything, at the paper's dimensions
-snakemake --cores 4 --configfile workflow/configs/quick.yaml      everything, small
+snakemake --cores 4                                             everything, at the paper's dimensions
+snakemake --cores 4 --configfile workflow/configs/quick.yaml    everything, small
 """
 
 from pathlib import Path
@@ -14,16 +14,17 @@ min_version("9.0")
 configfile: Path(workflow.basedir, "config.yaml")
 
 
+report: "workflow/report/methods.rst"
+
+
 include: "workflow/rules/common.smk"
+include: "workflow/rules/resources.smk"
 include: "workflow/rules/download.smk"
 include: "workflow/rules/preprocess.smk"
 include: "workflow/rules/holdout.smk"
 include: "workflow/rules/sample.smk"
 include: "workflow/rules/fit.smk"
 include: "workflow/rules/merge.smk"
-include: "workflow/rules/folds.smk"
-include: "workflow/rules/pairs.smk"
-include: "workflow/rules/detect.smk"
 include: "workflow/rules/experiments.smk"
 include: "workflow/rules/plot.smk"
 include: "workflow/rules/pages.smk"
@@ -33,16 +34,14 @@ include: "workflow/rules/report.smk"
 
 
 rule all:
-    """Make the figures of every experiment, the scorecard, the tracked runs and the pages of the report."""
+    """Make the report, and with it every figure, page, number and tracked run."""
     default_target: True
     input:
-        figures=figure_files(),
-        pages=page_files(),
-        scorecard="results/scorecard.json",
+        report="results/report.html",
         tracked="results/track.json",
-        report="results/report/front.rst",
+        figures=figure_files(["svg", "pdf", "png"]),
     localrule: True
 
 
 onsuccess:
-    note_scheduling("results/logs/scheduling.log", STARTED)
+    note_scheduling("results/logs/scheduling.json", STARTED)

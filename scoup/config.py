@@ -1,257 +1,249 @@
-"""Checks of the workflow's configuration before the first job, each failure a sentence that names the key."""
+"""The configuration, checked before the first job; each failure is a sentence that names the key.
 
-from __future__ import annotations
+``python -m scoup.config`` writes the JSON schema of config.yaml and the page of all settings from the Specs.
+"""
 
-import difflib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from math import ceil, prod
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
-from scoup.datasets import SUBJECTS
+from scoup import datasets, experiments
+from scoup.datasets import DatasetSpec
 from scoup.errors import ScoupError
-from scoup.experiments.suited import traits, why_not
-from scoup.preprocess.files import FilesOptions
-from scoup.raw.brainq import NOUNS
-from scoup.simulate import brainq, facebook, random
-from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.listing import near
+from scoup.specs import ExperimentSpec, PlanSpec, Spec, VariantSpec, in_words
 
 Config = Mapping[str, Any]
-KINDS = {
-    "object": "a mapping", "array": "a list", "string": "a word", "integer": "a whole number",
-    "number": "a number", "boolean": "true or false", "null": "null",
-}  # fmt: skip
+SECTIONS: dict[str, type[Spec]] = {
+    "datasets": DatasetSpec,
+    "variants": VariantSpec,
+    "plans": PlanSpec,
+}
+NAME_PATTERN = "^[A-Za-z0-9_]+$"
 
 
-def check(config: Config, schema: str | Path) -> None:
-    """Refuse a configuration that cannot run: unknown keys, wrong types, names that are defined nowhere."""
-    validator = jsonschema.Draft202012Validator(json.loads(Path(schema).read_text()))
-    for error in sorted(validator.iter_errors(config), key=lambda error: error.json_path):
-        raise _explain(error)
-    for name, experiment in experiments(config).items():
-        _check_names(config, f"experiments.{name}", experiment)
-    for name, plan in config["plans"].items():
-        _check_plan(f"plans.{name}", plan)
-    for name in used(config):
-        _check_files(name, config["datasets"][name])
+@dataclass(frozen=True)
+class Configuration:
+    """A checked configuration: what is defined, what runs, and why some of it does not.
+
+    ``experiments`` are those that are requested, on the data sets that suit them; ``left_out`` has a
+    sentence for each data set that does not.
+    """
+
+    datasets: Mapping[str, DatasetSpec]
+    variants: Mapping[str, VariantSpec]
+    plans: Mapping[str, PlanSpec]
+    experiments: Mapping[str, Any]
+    left_out: tuple[str, ...]
+
+    @property
+    def used(self) -> list[str]:
+        """Data sets that some experiment uses."""
+        return sorted({name for spec in self.experiments.values() for name in spec.datasets})
 
 
-def experiments(config: Config) -> dict[str, Config]:
-    """Return the experiments that are asked for; one that is set to null is left out."""
+def check(config: Config) -> Configuration:
+    """Refuse a configuration that cannot run: unknown keys, wrong values, names defined nowhere."""
+    _check_keys("config", config, [*SECTIONS, "experiments"])
+    defined = {section: _section(config, section, kind) for section, kind in SECTIONS.items()}
+    requested = _experiments(config)
+    for name, spec in requested.items():
+        _check_names(f"experiments.{name}", spec, defined)
+    used = {name for spec in requested.values() for name in spec.datasets}
+    known = {name: _traits(name, defined["datasets"][name]) for name in sorted(used)}
+    running, left_out = _suited(requested, known)
+    for name, spec in running.items():
+        for plan in experiments.plans_of(spec):
+            for dataset in spec.datasets:
+                modes = known[dataset].names
+                shape = datasets.shape(defined["datasets"][dataset])
+                _check_plan(f"plans.{plan}", defined["plans"][plan], dataset, modes, shape)
+        _check_sampling(f"experiments.{name}.sampling", spec, known)
+    return Configuration(**defined, experiments=running, left_out=tuple(left_out))
+
+
+def _section(config: Config, section: str, kind: type[Spec]) -> dict[str, Any]:
+    entries = config.get(section)
+    if not isinstance(entries, Mapping) or not entries:
+        raise ScoupError.expected(section, "a mapping of names to settings", repr(entries))
+    return {name: _spec(f"{section}.{name}", kind, entry) for name, entry in entries.items()}
+
+
+def _experiments(config: Config) -> dict[str, ExperimentSpec]:
+    """Return the experiments that are requested; one that is set to null is left out."""
+    entries = config.get("experiments") or {}
+    _check_keys("experiments", entries, experiments.names())
     return {
-        name: settings for name, settings in config["experiments"].items() if settings is not None
+        name: _spec(f"experiments.{name}", experiments.declared(name).Spec, entry)
+        for name, entry in entries.items()
+        if entry is not None
     }
 
 
-def leave_out(config: Config) -> tuple[dict[str, Config], list[str]]:
-    """Return the experiments with the data sets for which they make sense, and a sentence for each other one."""
-    kept: dict[str, Config] = {}
-    left_out: list[str] = []
-    known = {name: traits(config["datasets"][name]) for name in used(config)}
-    for name, settings in experiments(config).items():
-        reasons = {dataset: why_not(name, known[dataset]) for dataset in settings["datasets"]}
-        left_out += [
-            f"{name} is skipped for {dataset}: {why}." for dataset, why in reasons.items() if why
-        ]
-        suited = [dataset for dataset, why in reasons.items() if not why]
-        if suited:
-            kept[name] = {**settings, "datasets": suited}
-    return kept, left_out
-
-
-def check_modes(config: Config, asked: Mapping[str, Config]) -> None:
-    """Refuse sampling factors that are not one for each mode of a data set that some experiment of ``asked`` uses."""
-    for name, settings in asked.items():
-        given = {
-            f"plans.{plan}.sampling": config["plans"][plan]["sampling"] for plan in _plans(settings)
-        }
-        own = {
-            f"experiments.{name}.sampling.{n}": factors
-            for n, factors in enumerate(settings.get("sampling", []))
-        }
-        # An experiment that names factors of its own takes the rest of its plan only; rank takes all indices.
-        factors = own or (given if name != "rank" else {})
-        for dataset in settings["datasets"]:
-            modes = traits(config["datasets"][dataset]).names
-            for key, values in factors.items():
-                if isinstance(values, list) and len(values) != len(modes):
-                    wanted = (
-                        f"one factor, or {len(modes)}, one a mode of {dataset} ({', '.join(modes)})"
-                    )
-                    raise ScoupError.expected(key, wanted, values)
-
-
-def used(config: Config) -> list[str]:
-    """Return the data sets that some experiment uses."""
-    return sorted(
-        {name for settings in experiments(config).values() for name in settings["datasets"]}
-    )
-
-
-def own_files(dataset: Config) -> list[str]:
-    """Return the user's own files that a data set is made of; none where it is not made of such."""
-    return FilesOptions.of(dataset["options"]).paths if dataset["kind"] == "files" else []
-
-
-def _check_files(name: str, dataset: Config) -> None:
+def _spec(key: str, kind: type[Spec], settings: Any) -> Any:
+    if not isinstance(settings, Mapping):
+        raise ScoupError.expected(key, "a mapping", repr(settings))
     try:
-        for path in own_files(dataset):
-            if not Path(path).is_file():
-                hint = f"relative paths start at {Path.cwd()}"
-                raise ScoupError.expected(path, "a file", "no such file", hint)
-        traits(dataset)
-    except ScoupError as error:
-        raise ScoupError(f"datasets.{name}: {error}") from None
-
-
-def sample_spec(plan: Config) -> dict[str, Any]:
-    """Return the settings of a plan that say how indices are drawn, as :class:`SampleSpec` takes them."""
-    spec = _part(plan, SampleSpec)
-    sides = plan["side_sampling"]
-    return spec | {"side_sampling": sides and {int(mode): factor for mode, factor in sides.items()}}
-
-
-def fit_spec(plan: Config) -> dict[str, Any]:
-    """Return the settings of a plan that say how a sample is fitted, as :class:`FitSpec` takes them."""
-    return _part(plan, FitSpec)
-
-
-def merge_spec(plan: Config) -> dict[str, Any]:
-    """Return the settings of a plan that say how repetitions are merged, as :class:`MergeSpec` takes them."""
-    return _part(plan, MergeSpec)
-
-
-def shapes(asked: Config) -> dict[str, tuple[int, ...]]:
-    """Return the sizes of the tensor of each data set that are known before it is made."""
-    return {name: shape for name, dataset in asked.items() if (shape := _shape(dataset))}
-
-
-def _shape(dataset: Config) -> tuple[int, ...] | None:
-    size, options = dataset["size"], dataset["options"]
-    if dataset["kind"] == "brainq" and options.get("grid", "paper") == "paper":
-        wide, long, high = brainq.SIZES[size].grid
-        voxels = wide * long * (high + options.get("extra_slices", 2))
-        return len(NOUNS), voxels, len(options.get("subjects", SUBJECTS))
-    if dataset["kind"] == "facebook":
-        network = facebook.SIZES[size]
-        return network.users, network.users, network.days
-    return random.SIZES[size].sizes[:3] if dataset["kind"] == "random" else None
-
-
-def check_ranks(config: Config, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse a plan whose rank is above its sample size on a data set of known shape.
-
-    Columns can be told apart when at least two modes keep F indices or more.
-
-    >>> plan = {"rank": 9, "sampling": 10}
-    >>> asked = {"datasets": ["d"], "plans": ["p"]}
-    >>> check_ranks({"plans": {"p": plan}, "experiments": {"accuracy": asked}}, {"d": (60, 500, 20)})
-    Traceback (most recent call last):
-    ...
-    scoup.errors.ScoupError: plans.p.rank: expected at most 6, since sampling 10 keeps 6 x 50 x 2 of d, got 9; ...
-    """
-    for experiment in experiments(config).values():
-        for plan in _plans(experiment):
-            for dataset in experiment["datasets"]:
-                if dataset in shapes:
-                    _check_rank(
-                        f"plans.{plan}.rank", config["plans"][plan], dataset, shapes[dataset]
-                    )
-
-
-def _check_rank(key: str, plan: Config, dataset: str, shape: tuple[int, ...]) -> None:
-    given = plan["sampling"]
-    factors = given if isinstance(given, list) else [given] * len(shape)
-    if len(factors) != len(shape):
-        raise ScoupError.expected(
-            key.replace("rank", "sampling"),
-            f"one factor, or {len(shape)}, one a mode of {dataset}",
-            given,
-        )
-    sizes = [ceil(size / factor) for size, factor in zip(shape, factors, strict=True)]
-    most = min(sorted(sizes)[-2], prod(sizes))
-    if plan["rank"] > most:
-        kept = " x ".join(map(str, sizes))
-        hint = f"write rank: {most} or less, or smaller sampling factors"
-        wanted = f"at most {most}, since sampling {given} keeps {kept} of {dataset}"
-        raise ScoupError.expected(key, wanted, plan["rank"], hint)
-
-
-def _part(plan: Config, record: type) -> dict[str, Any]:
-    return {item.name: plan[item.name] for item in fields(record)}
-
-
-def _check_plan(key: str, plan: Config) -> None:
-    try:
-        SampleSpec(**sample_spec(plan))
-        FitSpec(**fit_spec(plan))
-        MergeSpec(**merge_spec(plan))
+        return kind(**{str(name): value for name, value in settings.items()})
     except ScoupError as error:
         raise ScoupError(f"{key}.{error}") from None
 
 
-def _plans(experiment: Config) -> list[str]:
-    single = [experiment[key] for key in ("plan", "baseline") if key in experiment]
-    return [*experiment.get("plans", []), *single]
+def _check_keys(key: str, entries: Any, known: Iterable[str]) -> None:
+    if not isinstance(entries, Mapping):
+        raise ScoupError.expected(key, "a mapping", repr(entries))
+    for name in entries:
+        if name not in known:
+            expected = f"one of the keys {', '.join(known)}"
+            raise ScoupError.expected(f"{key}.{name}", expected, repr(name), near(name, known))
 
 
-def _check_names(config: Config, key: str, experiment: Config) -> None:
+def _check_names(key: str, spec: ExperimentSpec, defined: Mapping[str, Config]) -> None:
     for section in ("datasets", "variants", "plans"):
-        for name in experiment.get(section, []):
-            _check_known(f"{key}.{section}", name, config[section])
+        for name in getattr(spec, section, []):
+            _check_known(f"{key}.{section}", name, defined[section])
     for setting in ("plan", "baseline"):
-        if setting in experiment:
-            _check_known(f"{key}.{setting}", experiment[setting], config["plans"])
+        if hasattr(spec, setting):
+            _check_known(f"{key}.{setting}", getattr(spec, setting), defined["plans"])
 
 
 def _check_known(key: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise ScoupError.expected(
-            key, "one of " + ", ".join(known), repr(name), _guess(name, known)
-        )
+        raise ScoupError.expected(key, f"one of {', '.join(known)}", repr(name), near(name, known))
 
 
-def _guess(name: Any, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f"perhaps {near[0]!r} was meant" if near else ""
+def _traits(name: str, spec: DatasetSpec) -> datasets.Traits:
+    try:
+        for path in datasets.paths(spec):
+            if not Path(path).is_file():
+                hint = f"relative paths start at {Path.cwd()}"
+                raise ScoupError.expected(path, "a file", "no such file", hint)
+        return datasets.traits(spec)
+    except ScoupError as error:
+        raise ScoupError(f"datasets.{name}: {error}") from None
 
 
-def _explain(error: jsonschema.ValidationError) -> ScoupError:
-    """Turn a validator's finding into one sentence: the key, what was expected, what came, what to write."""
-    while error.validator == "anyOf" and error.context:
-        error = _closest(error)
-    key = ".".join(map(str, error.absolute_path)) or "config"
-    wanted, got = error.validator_value, error.instance
-    if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
-        name = next(name for name in got if name not in known)
-        return ScoupError.expected(
-            f"{key}.{name}", f"one of the keys {', '.join(known)}", repr(name), _guess(name, known)
-        )
-    if error.validator == "required":
-        name = next(name for name in wanted if name not in got)
-        return ScoupError.expected(
-            f"{key}.{name}", "a value", "nothing", f"write '{name}:' under {key}"
-        )
-    if error.validator == "enum":
-        words = list(map(str, wanted))
-        return ScoupError.expected(key, f"one of {', '.join(words)}", repr(got), _guess(got, words))
-    return ScoupError.expected(key, _wanted(error.validator, wanted) or error.message, repr(got))
+def _suited(
+    requested: Mapping[str, Any], known: Mapping[str, datasets.Traits]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the experiments with the data sets that suit them, and a sentence for each other one."""
+    running, left_out = {}, []
+    for name, spec in requested.items():
+        suits = experiments.declared(name).suits
+        reasons = {dataset: suits(known[dataset]) for dataset in spec.datasets}
+        left_out += [f"{name} is skipped for {d}: {why}." for d, why in reasons.items() if why]
+        suited = [dataset for dataset, why in reasons.items() if not why]
+        if suited:
+            running[name] = spec.replace(datasets=suited)
+    return running, left_out
 
 
-def _wanted(validator: str, value: Any) -> str:
-    if validator == "type":
-        return " or ".join(KINDS[kind] for kind in (value if isinstance(value, list) else [value]))
-    words = {"minimum": "at least {}", "maximum": "at most {}", "minItems": "a list of {} or more"}
-    return words[validator].format(value) if validator in words else ""
+def _check_plan(
+    key: str, plan: PlanSpec, dataset: str, modes: tuple[str, ...], shape: tuple[int, ...] | None
+) -> None:
+    """Refuse factors that are not one per mode, and a rank that a sample cannot tell apart.
+
+    Components can be told apart when at least two modes keep F indices or more.
+    """
+    _check_factors(f"{key}.sampling", plan.sampling, dataset, modes)
+    if shape is None:
+        return
+    factors = plan.sampling if isinstance(plan.sampling, list) else [plan.sampling] * len(shape)
+    sizes = [ceil(size / factor) for size, factor in zip(shape, factors, strict=True)]
+    most = min(sorted(sizes)[-2], prod(sizes))
+    if plan.rank > most:
+        sample = " x ".join(map(str, sizes))
+        factor = plan.to_dict()["sampling"]
+        expected = f"at most {most}, since sampling {factor} keeps {sample} of {dataset}"
+        hint = f"write rank: {most} or less, or smaller sampling factors"
+        raise ScoupError.expected(f"{key}.rank", expected, plan.rank, hint)
 
 
-def _closest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
-    """Of the branches of an anyOf, the one that failed deepest: the one that was meant."""
-    return max(
-        error.context, key=lambda branch: (len(branch.absolute_path), branch.validator != "type")
-    )
+def _check_sampling(key: str, spec: Any, known: Mapping[str, datasets.Traits]) -> None:
+    """Refuse an experiment's own sampling factors that are not one per mode."""
+    for number, factors in enumerate(getattr(spec, "sampling", [])):
+        for dataset in spec.datasets:
+            _check_factors(f"{key}.{number}", factors, dataset, known[dataset].names)
+
+
+def _check_factors(key: str, factors: Any, dataset: str, modes: tuple[str, ...]) -> None:
+    if isinstance(factors, list) and len(factors) != len(modes):
+        expected = f"one factor, or {len(modes)}, one per mode of {dataset} ({', '.join(modes)})"
+        raise ScoupError.expected(key, expected, factors)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a whole configuration, put together from the Specs."""
+    sections = {
+        section: {
+            "type": "object",
+            "propertyNames": {"pattern": NAME_PATTERN},
+            "additionalProperties": _inlined(kind),
+        }
+        for section, kind in SECTIONS.items()
+    }
+    members = {
+        name: {"anyOf": [_inlined(experiments.declared(name).Spec), {"type": "null"}]}
+        for name in experiments.names()
+    }
+    choices = {"type": "object", "additionalProperties": False, "properties": members}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.yaml",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**sections, "experiments": choices},
+    }
+
+
+def _inlined(kind: type[Spec]) -> dict[str, Any]:
+    content = kind.model_json_schema()
+    shared = content.pop("$defs", {})
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return resolve(shared[value["$ref"].rpartition("/")[2]])
+            return {key: resolve(item) for key, item in value.items()}
+        return [resolve(item) for item in value] if isinstance(value, list) else value
+
+    return resolve(content)
+
+
+def settings_page() -> str:
+    """Return the page of all settings as Markdown: one table per section and experiment."""
+    lines = ["# Settings", "", "Written from the Specs by `python -m scoup.config`; do not edit.", ""]
+    named = {f"`{section}`": kind for section, kind in SECTIONS.items()}
+    for name in datasets.kinds():
+        named[f"`options` of kind `{name}`"] = datasets.kind(name).Options
+    named |= {f"`experiments.{n}`": experiments.declared(n).Spec for n in experiments.names()}
+    for title, kind in named.items():
+        lines += [f"## {title}", "", *_table(kind), ""]
+    return "\n".join(lines)
+
+
+def _table(kind: type[Spec]) -> Iterator[str]:
+    if not kind.model_fields:
+        yield "No settings."
+        return
+    yield from ("| key | what | value | default |", "|---|---|---|---|")
+    content = _inlined(kind)
+    for name, entry in content["properties"].items():
+        default = json.dumps(entry["default"]) if "default" in entry else "required"
+        words = (entry.get("description", ""), in_words(entry), f"`{default}`")
+        yield "| " + " | ".join([f"`{name}`", *(word.replace("|", r"\|") for word in words)]) + " |"
+
+
+def main(root: str = ".") -> None:
+    """Write the schema and the page of settings under ``root``."""
+    text = json.dumps(schema(), indent=2, sort_keys=False) + "\n"
+    Path(root, "workflow", "schemas", "config.schema.json").write_text(text)
+    Path(root, "docs", "settings.md").write_text(settings_page())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

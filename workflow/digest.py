@@ -1,45 +1,44 @@
-"""Digest of the code that a stage runs: its script's modules of scoup, followed through their imports.
+"""Digest of the code that a job runs: the modules of scoup that its script imports.
 
 Snakemake watches a rule's script but not what the script imports, so each rule carries this digest
-in its params, as a function: the process of one job on a cluster takes that of its own rule alone. It is taken from the
-parsed code without docstrings: a comment changes nothing.
+in its params, as a function: the process of one job on a cluster computes that of its own rule
+alone. It is taken from the parsed code without docstrings: a comment changes nothing. Members that
+are found by listing (a solver, a kind of data set) are named by the rule.
 """
 
 import ast
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scoup"
 
 
 @cache
-def digest(script: str, *extra: str) -> str:
-    """Return a digest of everything of scoup that ``workflow/scripts/<script>.py`` imports, and of ``extra``."""
-    found = modules_of(script, *extra)
-    return hashlib.sha256(
-        "\n".join(f"{name} {_code(name)}" for name in found).encode()
-    ).hexdigest()[:16]
+def digest(script: str, *members: str) -> str:
+    """Return a digest of what ``workflow/scripts/<script>.py`` imports, and of ``members``."""
+    code = "\n".join(f"{name} {_code(name)}" for name in modules_of(script, *members))
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
-def code_of(script: str) -> Callable[[Any], str]:
-    """Return the digest of a script as a function of wildcards: Snakemake calls it for the jobs of a process alone."""
-    return lambda wildcards: digest(script)
-
-
-def modules_of(script: str, *extra: str) -> list[str]:
-    """List the modules of scoup that a script uses, directly or not."""
+def modules_of(script: str, *members: str) -> list[str]:
+    """List the modules of scoup that a script uses; a package counts as a whole."""
     seen: set[str] = set()
-    todo = [*_imports(ROOT / "workflow" / "scripts" / f"{script}.py", ""), *extra]
+    todo = list(_imports(ROOT / "workflow" / "scripts" / f"{script}.py", ""))
+    todo += [name for member in members for name in _all_of(member)]
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
             todo += _imports(_path(name), name)
     return sorted(seen)
+
+
+def _all_of(member: str) -> list[str]:
+    folder = ROOT.joinpath(*member.split("."))
+    names = (path.relative_to(ROOT).with_suffix("").parts for path in folder.rglob("*.py"))
+    return [member, *(".".join(part for part in parts if part != "__init__") for parts in names)]
 
 
 def _path(name: str) -> Path | None:
@@ -58,7 +57,7 @@ def _imports(path: Path, importer: str) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, path, importer)
             named += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    # The root package only re-exports; following it would make every stage hang on every module.
+    # The root package only re-exports; following it would make every stage depend on every module.
     return tuple(name for name in named if name.startswith(f"{PACKAGE}.") and _path(name))
 
 

@@ -1,18 +1,20 @@
 """Experiments: one folder each, found by listing this one.
 
-- ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure) and ``suits(traits)``,
-  which says why the experiment makes no sense for some data, or nothing. Snakemake reads all declarations when it
-  starts, so they import nothing heavy.
-- ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and ``claims(metrics) -> list[Claim]``. An
-  experiment whose work splits into independent jobs also has ``parts(spec) -> list[str]`` in its declaration and
-  ``measure_part(inputs, spec, part, seed) -> dict of arrays`` in ``measure.py``; ``inputs.parts`` then holds them.
-- ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in ``CAPTIONS``. ``material`` is a
-  list of ``(facts, arrays)``, one per data set, of the first seed.
-- ``page.py``, if there is one, writes a page: ``page(facts, arrays) -> {file name: bytes}`` with ``index.html`` in it.
+- ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure) and
+  ``suits(traits)``, which says why the experiment makes no sense for some data, or nothing.
+  Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE = True``
+  gives its jobs every core.
+- ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and
+  ``claims(metrics) -> list[Claim]``. An experiment whose work splits into independent jobs also
+  declares ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in
+  ``measure.py``, which returns a dict of arrays; ``inputs.parts`` then holds them by name.
+- ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in
+  ``CAPTIONS``. ``material`` is a list of ``(facts, arrays)``, one per data set, of the first seed.
+- ``page.py``, if there is one, writes a page: ``page(facts, arrays) -> {file name: bytes}``, with
+  ``index.html`` in it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -29,6 +31,11 @@ def names() -> tuple[str, ...]:
 def declared(name: str) -> ModuleType:
     """Return the declaration of an experiment: ``Spec``, ``CAPTIONS``, ``suits``."""
     return load(__name__, name)
+
+
+def spec_of(name: str, dataset: str, settings: Mapping[str, Any]) -> Any:
+    """Return the settings of an experiment on one data set, checked."""
+    return declared(name).Spec(datasets=[dataset], **settings)
 
 
 def measuring(name: str) -> ModuleType:
@@ -58,7 +65,7 @@ def parts_of(name: str, spec: ExperimentSpec) -> list[str]:
 
 
 def plans_of(spec: Any) -> list[str]:
-    """Return the plans that an experiment names: ``plans``, ``plan`` and ``baseline``, each once."""
+    """Return the plans that an experiment names as plans, plan and baseline, each once."""
     single = [getattr(spec, key) for key in ("plan", "baseline") if hasattr(spec, key)]
     return list(dict.fromkeys([*getattr(spec, "plans", []), *single]))
 

@@ -1,395 +1,149 @@
-"""Checks of the configuration, and the functions by which rules name their files; no rules."""
+"""Checks of the configuration, and the functions that name the files of a job; no rules."""
 
-import os
 import sys
 import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from scoup import config as settings
+from scoup import config as configuration, datasets, experiments
 from scoup.errors import ScoupError
 from scoup.job import note_scheduling
+from scoup.report import harmless
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
-ROOT = Path(workflow.basedir)
 STARTED = time.time()
-sys.path.insert(0, str(ROOT / "workflow"))
+sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
-from digest import code_of, digest
+from digest import digest
 
 try:
-    settings.check(config, ROOT / "workflow" / "schemas" / "config.schema.json")
-    settings.check_ranks(config, settings.shapes(config["datasets"]))
-    EXPERIMENTS, LEFT_OUT = settings.leave_out(config)
-    settings.check_modes(config, EXPERIMENTS)
+    CONFIG = configuration.check(config)
 except ScoupError as error:
     raise WorkflowError(f"config: {error} No job was started.")
+
+# Said once, before the first job, and in the report.
+if workflow.is_main_process:
+    for sentence in CONFIG.left_out:
+        sys.stderr.write(f"scoup: {sentence}\n")
+# Snakemake embeds params in the HTML of its own report.
+LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]
+
+# What lookup() finds for a job. Each stage sees its part of a plan: a change elsewhere does not rerun it.
+DATASETS = {name: spec.to_dict() for name, spec in CONFIG.datasets.items()}
+VARIANTS = {name: spec.to_dict() for name, spec in CONFIG.variants.items()}
+PLANS = {name: spec.to_dict() for name, spec in CONFIG.plans.items()}
+VIEWS = {name: {"values": plan["values"], "weights": plan["weights"]} for name, plan in PLANS.items()}
+SAMPLING = {name: spec.part(SampleSpec).to_dict() for name, spec in CONFIG.plans.items()}
+FITTING = {name: spec.part(FitSpec).to_dict() for name, spec in CONFIG.plans.items()}
+MERGING = {name: spec.part(MergeSpec).to_dict() for name, spec in CONFIG.plans.items()}
+REPETITIONS = {name: list(range(spec.repetitions)) for name, spec in CONFIG.plans.items()}
+EXPERIMENTS = {
+    name: spec.model_dump(mode="json", exclude={"datasets", "seeds"})
+    for name, spec in CONFIG.experiments.items()
+}
+MODELS = {
+    name: [
+        {"plan": plan, "spec": PLANS[plan], "variant": variant, **VARIANTS[variant]}
+        for plan in experiments.plans_of(spec)
+        for variant in experiments.variants_of(spec)
+    ]
+    for name, spec in CONFIG.experiments.items()
+}
+CAPTIONS = {
+    figure: caption
+    for name in EXPERIMENTS
+    for figure, caption in experiments.declared(name).CAPTIONS.items()
+}
+
+SAMPLE = "results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz"
+FIT = "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz"
+FIT_FACTS = "results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json"
+MERGED = "results/merge/{dataset}/{variant}/{plan}/seed{seed}.npz"
+TRUTH = "results/holdout/{dataset}/{variant}/seed{seed}.truth.npz"
+PART = "results/parts/{experiment}/{dataset}/seed{seed}/{part}.npz"
+METRICS = "results/experiments/{experiment}/{dataset}/seed{seed}.json"
+MATERIAL = "results/experiments/{experiment}/{dataset}/seed{seed}.npz"
+FACTS = "results/logs/experiments/{experiment}/{dataset}/seed{seed}.json"
+PAGE = "results/pages/{experiment}/{dataset}/seed{seed}"
 
 
 wildcard_constraints:
     dataset="[A-Za-z0-9_]+",
     variant="[A-Za-z0-9_]+",
     plan="[A-Za-z0-9_]+",
+    experiment="[a-z_]+",
     figure="[a-z_]+",
+    part="[a-z0-9]+",
     seed=r"\d+",
     rep=r"\d+",
-    part=r"\d+",
-    pair=r"\d+",
-    experiment="[a-z_]+",
 
 
-# Said once, before the first job, and on the front page of the report.
-if workflow.is_main_process:
-    for sentence in LEFT_OUT:
-        sys.stderr.write(f"scoup: {sentence}\n")
+def code_of(script, *modules):
+    """Return a digest of the code that a job runs: its script's, and that of the members its settings name."""
 
-# Texts of the report: one that is tracked, one that a rule writes where the workflow runs.
-METHODS = str(ROOT / "workflow" / "report" / "methods.rst")
-FRONT_PAGE = str(Path("results", "report", "front.rst").absolute())
+    def code(wildcards):
+        job = dict(wildcards)
+        names = {**DATASETS.get(job.get("dataset"), {}), **PLANS.get(job.get("plan"), {}), **job}
+        names["drawn"] = experiments.experiment_of(job["figure"]) if "figure" in job else ""
+        return digest(script, *(module.format(**names) for module in modules))
 
-# figure: the experiment whose metrics it draws; its module is scoup/plot/<figure>.py
-FIGURES = {
-    "accuracy": "accuracy",
-    "speedup": "speedup",
-    "sparsity": "sparsity",
-    "missing": "missing",
-    "leave_two_out": "leave_two_out",
-    "clusters": "clusters",
-    "anomaly": "anomaly",
-    "anomaly_plans": "anomaly",
-    "rank": "rank",
-}
-
-# Experiments that leave something to look at beside their metrics: a page each, and material for their figures.
-PAGES = ["clusters", "anomaly", "rank"]
-
-# Settings of leave_two_out that its folds depend on.
-FOLD_SETTINGS = [
-    "ranks",
-    "weights",
-    "ridges",
-    "groups",
-    "sweeps",
-    "alpha",
-    "shuffles",
-    "stable",
-]
+    return code
 
 
-def dataset_of(wildcards):
-    """What the configuration says of a data set."""
-    return config["datasets"][wildcards.dataset]
+def user_files(wildcards):
+    """Return the user's files that a data set is made of: a change of them reruns what depends on them."""
+    return datasets.paths(CONFIG.datasets[wildcards.dataset])
 
 
-def own_files_of(wildcards):
-    """The user's own files that a data set is made of: when they change, what hangs on them is made again."""
-    return settings.own_files(dataset_of(wildcards))
+def files_of_model(pattern, model, **job):
+    """Return the files of ``pattern`` for one plan and variant: one, or one per repetition."""
+    names = {"plan": model["plan"], "variant": model["variant"], **job}
+    return expand(pattern, rep=REPETITIONS[model["plan"]] if "{rep}" in pattern else [0], **names)
 
 
-def variant_of(wildcards):
-    """What the configuration says of a variant."""
-    return config["variants"][wildcards.variant]
+def files_of_models(pattern):
+    """Return an input function: the files of ``pattern`` for every model that an experiment reads."""
+
+    def files(wildcards):
+        models = MODELS[wildcards.experiment]
+        return [path for model in models for path in files_of_model(pattern, model, **wildcards)]
+
+    return files
 
 
-def sample_spec_of(wildcards):
-    """The part of a plan that says how indices are drawn."""
-    return settings.sample_spec(config["plans"][wildcards.plan])
+def parts_of_experiment(wildcards):
+    """Return the files of an experiment's independent jobs, if it has any."""
+    names = experiments.parts_of(wildcards.experiment, CONFIG.experiments[wildcards.experiment])
+    return expand(PART, part=names, **wildcards)
 
 
-def fit_spec_of(wildcards):
-    """The part of a plan that says how a sample is fitted."""
-    return settings.fit_spec(config["plans"][wildcards.plan])
-
-
-def merge_spec_of(wildcards):
-    """The part of a plan that says how repetitions are merged."""
-    return settings.merge_spec(config["plans"][wildcards.plan])
-
-
-def weights_of(wildcards):
-    """The block weights of a plan."""
-    return config["plans"][wildcards.plan]["weights"]
-
-
-def data_of(wildcards):
-    """The data that a variant trains on; on the whole data where no variant is named."""
-    variant = getattr(wildcards, "variant", "whole")
-    if config["variants"][variant]["fraction"] == 0:
-        return f"results/preprocess/{wildcards.dataset}.npz"
-    return f"results/holdout/{wildcards.dataset}/{variant}/seed{wildcards.seed}.npz"
-
-
-def fits_of(wildcards):
-    """The fit of every repetition of a plan, in order; on the whole data where no variant is named."""
-    return expand(
-        "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz",
-        dataset=wildcards.dataset,
-        variant=getattr(wildcards, "variant", "whole"),
-        plan=wildcards.plan,
-        seed=wildcards.seed,
-        rep=range(config["plans"][wildcards.plan]["repetitions"]),
-    )
-
-
-def fits_of_plans(experiment):
-    """Path patterns of the fits of each plan of an experiment, plan by plan, repetition by repetition."""
+def jobs_of(names=tuple(EXPERIMENTS), seeds=None):
+    """Return experiment, data set and seed of every job of some experiments, or of their first ``seeds``."""
     return [
-        f"results/fit/{{dataset}}/whole/{plan}/seed{{seed}}/rep{rep}.npz"
-        for plan in asked(experiment, "plans")
-        for rep in range(config["plans"][plan]["repetitions"])
+        {"experiment": name, "dataset": dataset, "seed": seed}
+        for name in names
+        for dataset in CONFIG.experiments[name].datasets
+        for seed in range(seeds or CONFIG.experiments[name].seeds)
     ]
 
 
-def samples_of_plans(experiment):
-    """Path patterns of the index sets of each plan of an experiment."""
-    return [
-        f"results/sample/{{dataset}}/whole/{plan}/seed{{seed}}.npz"
-        for plan in asked(experiment, "plans")
-    ]
+def files_of_jobs(pattern, **which):
+    """Return the file of ``pattern`` for every job of :func:`jobs_of`."""
+    return [pattern.format(**job) for job in jobs_of(**which)]
 
 
-def baseline_of(experiment):
-    """Path pattern of the full model that an experiment compares with."""
-    return f"results/merge/{{dataset}}/whole/{asked(experiment, 'baseline', 'full')}/seed{{seed}}.npz"
+def files_of_figure(pattern, seeds=None):
+    """Return an input function: the files of ``pattern`` of the experiment that declares a figure."""
 
+    def files(wildcards):
+        name = experiments.experiment_of(wildcards.figure)
+        return files_of_jobs(pattern, names=[name], seeds=seeds)
 
-def times_of_variants(wildcards):
-    """The times of every fit of a plan, variant by variant."""
-    return expand(
-        "results/times/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
-        dataset=wildcards.dataset,
-        variant=asked("missing", "variants"),
-        plan=wildcards.plan,
-        seed=wildcards.seed,
-        rep=range(config["plans"][wildcards.plan]["repetitions"]),
-    )
+    return files
 
 
-def merged_of_variants(experiment):
-    """Path patterns of a plan's models, one for each variant of an experiment."""
-    return [
-        f"results/merge/{{dataset}}/{variant}/{{plan}}/seed{{seed}}.npz"
-        for variant in asked(experiment, "variants")
-    ]
-
-
-def truth_of_variants(experiment):
-    """Path patterns of the hidden cells of those variants that hide any."""
-    return [
-        f"results/holdout/{{dataset}}/{variant}/seed{{seed}}.truth.npz"
-        for variant, fraction in fractions_of(experiment).items()
-        if fraction > 0
-    ]
-
-
-def fractions_of(experiment):
-    """The hidden fraction of each variant of an experiment."""
-    return {
-        variant: config["variants"][variant]["fraction"]
-        for variant in asked(experiment, "variants")
-    }
-
-
-def asked(experiment, setting, default=()):
-    """One setting of an experiment; a configuration may leave a whole experiment out."""
-    return EXPERIMENTS.get(experiment, {}).get(setting, default)
-
-
-def settings_of(experiment, names):
-    """Some settings of an experiment: those that a change of makes it run again."""
-    return {name: asked(experiment, name) for name in names}
-
-
-def plan_of(experiment):
-    """The plan that an experiment names."""
-    return config["plans"].get(asked(experiment, "plan"), {})
-
-
-def specs_of(experiment):
-    """How the plan that an experiment names samples, fits and merges."""
-    plan = plan_of(experiment)
-    return plan and {
-        "sample": settings.sample_spec(plan),
-        "fit": settings.fit_spec(plan),
-        "merge": settings.merge_spec(plan),
-    }
-
-
-def value_of(wildcards):
-    """What a plan makes of a count of posts."""
-    return asked("anomaly", "values", {}).get(wildcards.plan, "counts")
-
-
-def parts_of_folds(wildcards):
-    """The parts into which all noun pairs are cut."""
-    return expand(
-        "results/folds/{dataset}/seed{seed}/part{part}.npz",
-        dataset=wildcards.dataset,
-        seed=wildcards.seed,
-        part=range(asked("leave_two_out", "parts", 1)),
-    )
-
-
-def pairs_of_nouns(wildcards):
-    """The metrics of each of the paper's noun pairs."""
-    return expand(
-        "results/pairs/{dataset}/seed{seed}/pair{pair}.json",
-        dataset=wildcards.dataset,
-        seed=wildcards.seed,
-        pair=range(len(asked("leave_two_out", "pairs"))),
-    )
-
-
-def found_of_plans(wildcards):
-    """What each plan finds in a network, in the order of the plans."""
-    return expand(
-        "results/detect/{dataset}/{plan}/seed{seed}.json",
-        dataset=wildcards.dataset,
-        plan=asked("anomaly", "plans"),
-        seed=wildcards.seed,
-    )
-
-
-def material_of_figure(wildcards):
-    """What a figure shows beside metrics: that of the first seed of each data set."""
-    experiment = FIGURES[wildcards.figure]
-    wanted = asked(experiment, "datasets") if experiment in PAGES else []
-    return [
-        f"results/experiments/{experiment}/{dataset}/seed0.npz" for dataset in wanted
-    ]
-
-
-def page_files():
-    """The pages of the experiments in the configuration."""
-    return [
-        f"results/pages/{experiment}/{dataset}/seed{seed}"
-        for experiment in PAGES
-        if experiment in EXPERIMENTS
-        for dataset in asked(experiment, "datasets")
-        for seed in range(asked(experiment, "seeds"))
-    ]
-
-
-def baseline_weights(experiment):
-    """The block weights under which an experiment compares costs."""
-    return (
-        config["plans"].get(asked(experiment, "baseline"), {}).get("weights", "paper")
-    )
-
-
-def all_cores():
-    """Every core there is, so that nothing runs beside a job that asks for them; four where none are counted."""
-    try:
-        return workflow.cores or 4
-    except WorkflowError:
-        return 4
-
-
-def metrics_files(experiment):
-    """Every metrics file of an experiment, as the configuration asks for it."""
-    return expand(
-        {
-            "accuracy": "results/experiments/accuracy/{dataset}/{plan}/seed{seed}.json",
-            "speedup": "results/experiments/speedup/{dataset}/seed{seed}.json",
-            "sparsity": "results/experiments/sparsity/{dataset}/seed{seed}.json",
-            "missing": "results/experiments/missing/{dataset}/{plan}/seed{seed}.json",
-            "leave_two_out": "results/experiments/leave_two_out/{dataset}/seed{seed}.json",
-            "clusters": "results/experiments/clusters/{dataset}/seed{seed}.json",
-            "anomaly": "results/experiments/anomaly/{dataset}/seed{seed}.json",
-            "rank": "results/experiments/rank/{dataset}/seed{seed}.json",
-        }[experiment],
-        dataset=asked(experiment, "datasets"),
-        plan=asked(experiment, "plans"),
-        seed=range(asked(experiment, "seeds")),
-    )
-
-
-def metrics_of_figure(wildcards):
-    """The metrics files that a figure draws."""
-    return metrics_files(FIGURES[wildcards.figure])
-
-
-def all_metrics():
-    """The metrics files of all experiments."""
-    return [path for experiment in EXPERIMENTS for path in metrics_files(experiment)]
-
-
-def figure_files():
-    """Every figure of the experiments in the configuration."""
-    wanted = [
-        figure for figure, experiment in FIGURES.items() if experiment in EXPERIMENTS
-    ]
-    return expand(
-        "results/figures/{figure}.{kind}", figure=wanted, kind=["svg", "pdf", "png"]
-    )
-
-
-def data_files():
-    """The data sets that the experiments in the configuration use."""
-    used = {name for asked in EXPERIMENTS.values() for name in asked["datasets"]}
-    return expand("results/preprocess/{dataset}.npz", dataset=sorted(used))
-
-
-def figures_of_experiments():
-    """The figure files of each experiment."""
-    return {
-        experiment: [
-            path for path in figure_files() if FIGURES[Path(path).stem] == experiment
-        ]
-        for experiment in EXPERIMENTS
-    }
-
-
-def tracked_settings():
-    """The parts of the configuration that a run's parameters are taken from."""
-    return {
-        section: dict(config[section]) for section in ("datasets", "variants", "plans")
-    }
-
-
-def chapter(experiment):
-    """The heading of an experiment in the report, where headings are sorted by name."""
-    return f"{1 + list(EXPERIMENTS).index(experiment)} {experiment.replace('_', ' ')}"
-
-
-def chapter_of_figure(wildcards):
-    """The heading under which the report shows a figure."""
-    return chapter(FIGURES[wildcards.figure])
-
-
-def shown_folders():
-    """The pages that the report shows: those of the first seed."""
-    return [folder for folder in page_files() if Path(folder).name == "seed0"]
-
-
-def shown_page(folder):
-    """The one file that a folder with a page becomes in the report."""
-    experiment, dataset = Path(folder).parts[2:4]
-    return f"results/report/{experiment}_{dataset}.html"
-
-
-def scorecard_digest(wildcards):
-    """The code that judges the experiments that were asked for."""
-    return digest("scorecard", *(f"scoup.experiments.{name}" for name in EXPERIMENTS))
-
-
-def figure_digest(wildcards):
-    """The code that draws a figure."""
-    return digest("plot", f"scoup.plot.{wildcards.figure}")
-
-
-def megabytes(input):
-    """The size of a job's input; a folder counts with all that is in it."""
-    folders = [Path(path) for path in input if Path(path).is_dir()]
-    inside = [path.stat().st_size for folder in folders for path in folder.rglob("*")]
-    return input.size_mb + sum(inside) / 1e6
-
-
-def memory(wildcards, input, attempt):
-    """Megabytes for a job: a process and a few copies of its data, more after each failed attempt."""
-    return int((600 + 6 * megabytes(input)) * attempt)
-
-
-def minutes(wildcards, input, attempt):
-    """Minutes for a job, by the size of its data, more after each failed attempt."""
-    return int((10 + megabytes(input) / 20) * attempt)
+def figure_files(endings, names=tuple(EXPERIMENTS)):
+    """Return the files of all figures of some experiments."""
+    figures = [figure for name in names for figure in experiments.declared(name).CAPTIONS]
+    return expand("results/plot/{figure}.{ending}", figure=figures, ending=endings)

@@ -1,14 +1,15 @@
-"""Raw data. Needs: nothing, or files of the user's own. Gives: results/download/{dataset}, the files as published and where they came from."""
+"""Raw data. Needs: nothing, or the user's files. Gives: results/download/{dataset}, files as published and where they came from."""
 
 
 rule download:
     """Fetch, copy or simulate the raw files of one data set."""
     input:
-        files=own_files_of,
+        files=user_files,
     output:
         folder=directory("results/download/{dataset}"),
     log:
-        "results/logs/download/{dataset}.log",
+        text="results/logs/download/{dataset}.log",
+        facts="results/logs/download/{dataset}.json",
     benchmark:
         "results/benchmarks/download/{dataset}.tsv"
     conda:
@@ -18,7 +19,7 @@ rule download:
         mem_mb=4000,
         runtime=60,
     params:
-        dataset=dataset_of,
-        code=code_of("download"),
+        spec=lookup(dpath="{dataset}", within=DATASETS),
+        code=code_of("download", "scoup.datasets.{kind}"),
     script:
         "../scripts/download.py"

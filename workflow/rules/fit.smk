@@ -2,15 +2,15 @@
 
 
 rule fit:
-    """Factorize one repetition's part of the data; its times lie apart, since they differ from run to run."""
+    """Factorize one repetition's part of the data."""
     input:
-        data=data_of,
-        samples="results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz",
+        data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
+        samples=SAMPLE,
     output:
-        fit="results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz",
-        times="results/times/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
+        fit=FIT,
     log:
-        "results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.log",
+        text="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.log",
+        facts="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
     benchmark:
         "results/benchmarks/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.tsv"
     conda:
@@ -20,8 +20,8 @@ rule fit:
         mem_mb=memory,
         runtime=minutes,
     params:
-        spec=fit_spec_of,
-        weights=weights_of,
-        code=code_of("fit"),
+        view=lookup(dpath="{plan}", within=VIEWS),
+        spec=lookup(dpath="{plan}", within=FITTING),
+        code=code_of("fit", "scoup.values.{values}", "scoup.solvers.{solver}"),
     script:
         "../scripts/fit.py"

@@ -2,14 +2,15 @@
 
 
 rule holdout:
-    """Hide the cells of a variant; their values lie apart from the data that is trained on."""
+    """Hide the cells of a variant; their values are kept apart from the training data."""
     input:
         data="results/preprocess/{dataset}.npz",
     output:
         data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
-        truth="results/holdout/{dataset}/{variant}/seed{seed}.truth.npz",
+        truth=TRUTH,
     log:
-        "results/logs/holdout/{dataset}/{variant}/seed{seed}.log",
+        text="results/logs/holdout/{dataset}/{variant}/seed{seed}.log",
+        facts="results/logs/holdout/{dataset}/{variant}/seed{seed}.json",
     benchmark:
         "results/benchmarks/holdout/{dataset}/{variant}/seed{seed}.tsv"
     conda:
@@ -19,7 +20,7 @@ rule holdout:
         mem_mb=memory,
         runtime=minutes,
     params:
-        variant=variant_of,
+        spec=lookup(dpath="{variant}", within=VARIANTS),
         code=code_of("holdout"),
     script:
         "../scripts/holdout.py"

@@ -4,13 +4,14 @@
 rule merge:
     """Merge the repetitions of one plan into one model."""
     input:
-        data=data_of,
-        samples="results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz",
-        fits=fits_of,
+        data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
+        samples=SAMPLE,
+        fits=collect(FIT, rep=lookup(dpath="{plan}", within=REPETITIONS), allow_missing=True),
     output:
-        merged="results/merge/{dataset}/{variant}/{plan}/seed{seed}.npz",
+        merged=MERGED,
     log:
-        "results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.log",
+        text="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.log",
+        facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
     benchmark:
         "results/benchmarks/merge/{dataset}/{variant}/{plan}/seed{seed}.tsv"
     conda:
@@ -20,8 +21,8 @@ rule merge:
         mem_mb=memory,
         runtime=minutes,
     params:
-        spec=merge_spec_of,
-        weights=weights_of,
-        code=code_of("merge"),
+        view=lookup(dpath="{plan}", within=VIEWS),
+        spec=lookup(dpath="{plan}", within=MERGING),
+        code=code_of("merge", "scoup.values.{values}", "scoup.merges.{merge}", "scoup.finishes.{finish}"),
     script:
         "../scripts/merge.py"

@@ -1,14 +1,15 @@
-"""Pages. Need: what clusters, anomaly and rank found. Give: results/pages/{experiment}/{dataset}/seed{seed}, to open in a browser."""
+"""Pages. Need: the material of an experiment that has a page. Give: results/pages/{experiment}/{dataset}/seed{seed}, to open in a browser."""
 
 
 rule pages:
-    """Write a page that needs no network, with its tables and images as files beside it."""
+    """Write a page that needs no network, with its tables and images as files next to it."""
     input:
-        material="results/experiments/{experiment}/{dataset}/seed{seed}.npz",
+        material=MATERIAL,
     output:
-        folder=directory("results/pages/{experiment}/{dataset}/seed{seed}"),
+        folder=directory(PAGE),
     log:
-        "results/logs/pages/{experiment}/{dataset}/seed{seed}.log",
+        text="results/logs/pages/{experiment}/{dataset}/seed{seed}.log",
+        facts="results/logs/pages/{experiment}/{dataset}/seed{seed}.json",
     benchmark:
         "results/benchmarks/pages/{experiment}/{dataset}/seed{seed}.tsv"
     conda:
@@ -18,6 +19,6 @@ rule pages:
         mem_mb=memory,
         runtime=minutes,
     params:
-        code=code_of("pages"),
+        code=code_of("pages", "scoup.experiments.{experiment}.page"),
     script:
         "../scripts/pages.py"

@@ -1,22 +1,23 @@
-"""Figures. Need: the metrics of an experiment, and what else it leaves to look at. Give: results/figures/{figure}.svg, .pdf and .png."""
+"""Figures. Need: the metrics and the material of an experiment. Give: results/plot/{figure}.svg, .pdf and .png."""
 
 
 rule plot:
     """Draw one figure from all metrics files of its experiment."""
     input:
-        metrics=metrics_of_figure,
-        material=material_of_figure,
+        metrics=files_of_figure(METRICS),
+        material=files_of_figure(MATERIAL, seeds=1),
     output:
         svg=report(
-            "results/figures/{figure}.svg",
-            category=chapter_of_figure,
+            "results/plot/{figure}.svg",
+            category="figures",
             caption="../report/figure.rst",
-            labels={"what": "figure {figure}"},
+            labels={"figure": "{figure}"},
         ),
-        pdf="results/figures/{figure}.pdf",
-        png="results/figures/{figure}.png",
+        pdf="results/plot/{figure}.pdf",
+        png="results/plot/{figure}.png",
     log:
-        "results/logs/plot/{figure}.log",
+        text="results/logs/plot/{figure}.log",
+        facts="results/logs/plot/{figure}.json",
     benchmark:
         "results/benchmarks/plot/{figure}.tsv"
     conda:
@@ -26,6 +27,7 @@ rule plot:
         mem_mb=1500,
         runtime=10,
     params:
-        code=figure_digest,
+        caption=lookup(dpath="{figure}", within=CAPTIONS),
+        code=code_of("plot", "scoup.experiments.{drawn}.figure"),
     script:
         "../scripts/plot.py"

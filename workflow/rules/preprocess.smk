@@ -5,11 +5,12 @@ rule preprocess:
     """Turn raw files into a tensor with its matrices, labels and provenance."""
     input:
         folder="results/download/{dataset}",
-        files=own_files_of,
+        files=user_files,
     output:
         data="results/preprocess/{dataset}.npz",
     log:
-        "results/logs/preprocess/{dataset}.log",
+        text="results/logs/preprocess/{dataset}.log",
+        facts="results/logs/preprocess/{dataset}.json",
     benchmark:
         "results/benchmarks/preprocess/{dataset}.tsv"
     conda:
@@ -19,7 +20,7 @@ rule preprocess:
         mem_mb=memory,
         runtime=minutes,
     params:
-        dataset=dataset_of,
-        code=code_of("preprocess"),
+        spec=lookup(dpath="{dataset}", within=DATASETS),
+        code=code_of("preprocess", "scoup.datasets.{kind}", "scoup.formats"),
     script:
         "../scripts/preprocess.py"

@@ -1,54 +1,19 @@
-"""Pages of the report. Need: metrics, scorecard, data, pages. Give: results/report, which `snakemake --report` gathers.
-
-`make reproduce` makes results/report.html from these and the figures: Snakemake writes its report after the run.
-"""
-
-
-report: FRONT_PAGE
+"""Report. Needs: metrics, scorecard, figures, pages, data. Gives: results/report.html, one file that opens without a network."""
 
 
 rule report:
-    """Write the front page, the scorecard, a table for each experiment, provenance, and pages to look through."""
+    """Gather scorecard, figures, tables, pages and provenance in one file."""
     input:
-        metrics=all_metrics(),
+        metrics=files_of_jobs(METRICS),
         scorecard="results/scorecard.json",
-        data=data_files(),
-        folders=shown_folders(),
-        methods=local(METHODS),
+        figures=figure_files(["svg"]),
+        pages=files_of_jobs(PAGE, names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
+        data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
     output:
-        front="results/report/front.rst",
-        scorecard=report(
-            "results/report/scorecard.html",
-            category="0 scorecard",
-            caption="../report/scorecard.rst",
-            labels={"page": "scorecard"},
-        ),
-        tables=[
-            report(
-                f"results/report/{experiment}.html",
-                category=chapter(experiment),
-                caption="../report/table.rst",
-                labels={"what": "all numbers"},
-            )
-            for experiment in EXPERIMENTS
-        ],
-        provenance=report(
-            "results/report/provenance.html",
-            category="9 provenance",
-            caption="../report/provenance.rst",
-            labels={"page": "raw files"},
-        ),
-        shown=[
-            report(
-                shown_page(folder),
-                category=chapter(Path(folder).parts[2]),
-                caption="../report/page.rst",
-                labels={"what": f"components of {Path(folder).parts[3]}"},
-            )
-            for folder in shown_folders()
-        ],
+        report="results/report.html",
     log:
-        "results/logs/report.log",
+        text="results/logs/report.log",
+        facts="results/logs/report.json",
     benchmark:
         "results/benchmarks/report.tsv"
     conda:
@@ -58,6 +23,8 @@ rule report:
         mem_mb=2000,
         runtime=10,
     params:
+        chapters=jobs_of(names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
+        captions=CAPTIONS,
         left_out=LEFT_OUT,
         code=code_of("report"),
     script:

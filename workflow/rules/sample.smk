@@ -4,11 +4,12 @@
 rule sample:
     """Draw the indices of every repetition of a plan, biased by density."""
     input:
-        data=data_of,
+        data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
     output:
-        samples="results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz",
+        samples=SAMPLE,
     log:
-        "results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.log",
+        text="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.log",
+        facts="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.json",
     benchmark:
         "results/benchmarks/sample/{dataset}/{variant}/{plan}/seed{seed}.tsv"
     conda:
@@ -18,8 +19,8 @@ rule sample:
         mem_mb=memory,
         runtime=minutes,
     params:
-        spec=sample_spec_of,
-        weights=weights_of,
-        code=code_of("sample"),
+        view=lookup(dpath="{plan}", within=VIEWS),
+        spec=lookup(dpath="{plan}", within=SAMPLING),
+        code=code_of("sample", "scoup.values.{values}"),
     script:
         "../scripts/sample.py"

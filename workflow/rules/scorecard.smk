@@ -5,14 +5,15 @@ The table in README.md is copied from these by `make scorecard`, not by a rule: 
 
 
 rule scorecard:
-    """Set each claim of the paper beside what was measured."""
+    """Compare each claim of the paper with what was measured."""
     input:
-        metrics=all_metrics(),
+        metrics=files_of_jobs(METRICS),
     output:
         json="results/scorecard.json",
         table="results/scorecard.md",
     log:
-        "results/logs/scorecard.log",
+        text="results/logs/scorecard.log",
+        facts="results/logs/scorecard.json",
     benchmark:
         "results/benchmarks/scorecard.tsv"
     conda:
@@ -22,6 +23,6 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
-        code=scorecard_digest,
+        code=code_of("scorecard", *(f"scoup.experiments.{name}.measure" for name in EXPERIMENTS)),
     script:
         "../scripts/scorecard.py"

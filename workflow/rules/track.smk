@@ -1,4 +1,4 @@
-"""Tracking. Needs: metrics, figures, scorecard, data. Gives: results/mlflow.db with its artifacts, and results/track.json.
+"""Tracking. Needs: metrics, fits, models, figures, scorecard, data. Gives: results/mlflow.db with its artifacts, and results/track.json.
 
 The store itself is no output: Snakemake deletes outputs before a job, and the old store must stay until the new one is
 whole. With MLFLOW_TRACKING_URI set, the runs go to that server instead.
@@ -9,17 +9,41 @@ import os
 from scoup.track import target
 
 
+def tracked(pattern, job):
+    """Return the files of ``pattern`` that an experiment job read, each with its plan, variant and repetition."""
+    return [
+        {"plan": model["plan"], "variant": model["variant"], "rep": rep, "path": path}
+        for model in MODELS[job["experiment"]]
+        for rep, path in enumerate(files_of_model(pattern, model, **job))
+    ]
+
+
+TRACKED = [
+    {
+        **job,
+        "metrics": METRICS.format(**job),
+        "facts": FACTS.format(**job),
+        "fits": tracked(FIT, job),
+        "merged": tracked(MERGED, job),
+    }
+    for job in jobs_of()
+]
+
+
 rule track:
-    """Tell MLflow every run, in one process, from the files that the jobs left."""
+    """Log every run to MLflow, in one process, from the files that the jobs left."""
     input:
-        metrics=all_metrics(),
-        figures=figure_files(),
+        metrics=files_of_jobs(METRICS),
+        facts=files_of_jobs(FACTS),
+        models=[model["path"] for job in TRACKED for model in job["fits"] + job["merged"]],
+        figures=figure_files(["png"]),
         scorecard=["results/scorecard.json", "results/scorecard.md"],
-        data=data_files(),
+        data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
     output:
         receipt="results/track.json",
     log:
-        "results/logs/track.log",
+        text="results/logs/track.log",
+        facts="results/logs/track.json",
     benchmark:
         "results/benchmarks/track.tsv"
     conda:
@@ -29,8 +53,10 @@ rule track:
         mem_mb=2000,
         runtime=20,
     params:
-        figures=figures_of_experiments(),
-        settings=tracked_settings(),
+        jobs=TRACKED,
+        figures={name: figure_files(["png"], [name]) for name in EXPERIMENTS},
+        settings={"datasets": DATASETS, "variants": VARIANTS, "plans": PLANS},
+        datasets=CONFIG.used,
         target=target(os.environ),
         code=code_of("track"),
     script:

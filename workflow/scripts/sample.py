@@ -4,8 +4,9 @@ from scoup import results
 from scoup.job import job
 from scoup.sample import draw
 from scoup.specs import SampleSpec
+from scoup.values import view
 
 with job(snakemake):
-    data = results.read_dataset(snakemake.input.data).data.with_weights(snakemake.params.weights)
+    data = view(results.read_dataset(snakemake.input.data).data, **snakemake.params.view)
     samples = draw(data, SampleSpec(**snakemake.params.spec), int(snakemake.wildcards.seed))
     results.write_samples(snakemake.output.samples, samples)

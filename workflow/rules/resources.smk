@@ -1,0 +1,28 @@
+"""What a job asks for: cores, megabytes and minutes; no rules."""
+
+
+def threads_of_experiment(wildcards):
+    """Return every core for an experiment that must run alone (four where none are counted), else one."""
+    if not getattr(experiments.declared(wildcards.experiment), "EXCLUSIVE", False):
+        return 1
+    try:
+        return workflow.cores or 4
+    except WorkflowError:
+        return 4
+
+
+def megabytes(input):
+    """Return the size of a job's input; a folder counts with everything in it."""
+    folders = [Path(path) for path in input if Path(path).is_dir()]
+    inside = [path.stat().st_size for folder in folders for path in folder.rglob("*")]
+    return input.size_mb + sum(inside) / 1e6
+
+
+def memory(wildcards, input, attempt):
+    """Return megabytes: a process and a few copies of its data, more after a failed attempt."""
+    return int((600 + 6 * megabytes(input)) * attempt)
+
+
+def minutes(wildcards, input, attempt):
+    """Return minutes, by the size of the data, more after a failed attempt."""
+    return int((10 + megabytes(input) / 20) * attempt)

@@ -1,0 +1,15 @@
+"""Measure what an experiment asks, on one data set with one seed."""
+
+from scoup import experiments, results
+from scoup.experiments._inputs import context_of, read_inputs
+from scoup.job import job
+
+with job(snakemake):
+    name = snakemake.wildcards.experiment
+    spec = experiments.spec_of(name, snakemake.wildcards.dataset, snakemake.params.spec)
+    parts = experiments.parts_of(name, spec)
+    inputs = read_inputs(snakemake.input, snakemake.params.models, parts, snakemake.threads)
+    context = context_of(name, snakemake.wildcards, inputs.dataset)
+    outcome = experiments.measuring(name).measure(inputs, spec, context)
+    results.write_metrics(snakemake.output.metrics, outcome.metrics, outcome.notes)
+    results.write_material(snakemake.output.material, outcome.facts, outcome.arrays)
