@@ -1,16 +1,19 @@
 """Every refusal names the key and says what to write; the words are pinned here."""
 
 import copy
+import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from scoup import config
+from scoup import config, datasets, experiments
 from scoup.errors import ScoupError
+from scoup.listing import members
+from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 ROOT = Path(__file__).resolve().parent.parent
-SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def change(given, path, value):
 
 
 def test_the_committed_configuration_passes(given):
-    config.check(given, SCHEMA)
+    config.check(given)
 
 
 REFUSED = [
@@ -40,14 +43,18 @@ REFUSED = [
         {},
         r"config\.experimnts: expected one of the keys .*; perhaps 'experiments' was meant\.",
     ),
-    ("plans.scoup.rank", "five", r"plans\.scoup\.rank: expected a whole number, got 'five'\."),
-    ("plans.scoup.rank", 0, r"plans\.scoup\.rank: expected at least 1, got 0\."),
-    ("plans.scoup.shared", 1.5, r"plans\.scoup\.shared: expected at most 1, got 1\.5\."),
+    (
+        "plans.scoup.rank",
+        "five",
+        r"plans\.scoup\.rank: expected an integer of at least 1, got 'five'\.",
+    ),
+    ("plans.scoup.rank", 0, r"plans\.scoup\.rank: expected an integer of at least 1, got 0\."),
+    ("plans.scoup.shared", 1.5, r"plans\.scoup\.shared: expected a number from 0 to 1, got 1\.5\."),
     ("plans.scoup.sampling", "3", r"plans\.scoup\.sampling: expected a number.*, got '3'\."),
     (
         "plans.scoup.sampling",
         [3, 0.5, 1],
-        r"plans\.scoup\.sampling\.1: expected at least 1, got 0\.5\.",
+        r"plans\.scoup\.sampling\.1: expected an integer of at least 1, got 0\.5\.",
     ),
     (
         "plans.scoup.solver",
@@ -57,7 +64,7 @@ REFUSED = [
     (
         "variants.missing10.fraction",
         2,
-        r"variants\.missing10\.fraction: expected at most 0\.99, got 2\.",
+        r"variants\.missing10\.fraction: expected a number from 0 to 0\.99, got 2\.",
     ),
     (
         "experiments.accuracy.datasets",
@@ -88,65 +95,112 @@ REFUSED = [
 def test_refusals_name_the_key_and_the_remedy(given, path, value, words):
     change(given, path, value)
     with pytest.raises(ScoupError, match=words):
-        config.check(given, SCHEMA)
+        config.check(given)
 
 
 def test_an_experiment_set_to_null_is_left_out(given):
     given["experiments"]["speedup"] = None
-    config.check(given, SCHEMA)
-    assert "speedup" not in config.experiments(given)
+    assert "speedup" not in config.check(given).experiments
 
 
 def test_a_missing_key_is_named(given):
     del given["plans"]["scoup"]["rank"]
-    with pytest.raises(
-        ScoupError,
-        match=r"plans\.scoup\.rank: expected a value, got nothing; write 'rank:' under plans",
-    ):
-        config.check(given, SCHEMA)
+    words = r"plans\.scoup\.rank: expected a value, got nothing; write 'rank:'"
+    with pytest.raises(ScoupError, match=words):
+        config.check(given)
 
 
 def test_rank_above_the_sample_size_is_refused(given):
     given["plans"]["scoup"]["rank"] = 25
-    words = r"plans\.scoup\.rank: expected at most 20, since sampling .* keeps 20 x 905 x 9 of brainq, got 25; "
+    words = (
+        r"plans\.scoup\.rank: expected at most 20, "
+        r"since sampling .* keeps 20 x 905 x 9 of brainq, got 25; "
+    )
     with pytest.raises(ScoupError, match=words):
-        config.check_ranks(given, {"brainq": (60, 77775, 9)})
-
-
-def test_the_papers_own_settings_are_not_refused():
-    plan = {"rank": 25, "sampling": [1000, 1000, 100]}
-    asked = {
-        "plans": {"anomaly": plan},
-        "experiments": {"anomaly": {"datasets": ["facebook"], "plans": ["anomaly"]}},
-    }
-    config.check_ranks(asked, {"facebook": (63891, 63891, 1847)})
+        config.check(given)
 
 
 def test_a_sampling_of_the_wrong_length_is_refused(given):
     given["plans"]["scoup"]["sampling"] = [3, 86, 1, 1]
-    with pytest.raises(
-        ScoupError, match=r"plans\.scoup\.sampling: expected one factor, or 3, one a mode of brainq"
-    ):
-        config.check_ranks(given, {"brainq": (60, 77775, 9)})
+    words = r"plans\.scoup\.sampling: expected one factor, or 3, one per mode of brainq"
+    with pytest.raises(ScoupError, match=words):
+        config.check(given)
 
 
-def test_specs_hold_only_what_their_stage_reads(given):
-    plan = given["plans"]["scoup"]
-    assert "finish" not in config.fit_spec(plan) | config.sample_spec(plan)
-    assert set(config.merge_spec(plan)) == {"merge", "finish"}
+def test_a_plan_is_split_among_the_stages_without_a_rest(given):
+    plan = config.check(given).plans["scoup"]
+    stages = [set(kind.model_fields) for kind in (SampleSpec, FitSpec, MergeSpec)]
+    assert set.union(*stages, {"values", "weights"}) == set(type(plan).model_fields)
+    assert plan.part(MergeSpec).to_dict() == {"merge": "joint", "finish": "none"}
 
 
 def test_side_sampling_comes_by_mode_number(given):
-    plan = given["plans"]["scoup"] | {"side_sampling": {"0": 3}}
-    assert config.sample_spec(plan)["side_sampling"] == {0: 3}
+    assert config.check(given).plans["groups"].side_sampling == {0: 3}
 
 
-def test_shapes_are_known_before_the_data_is_made(given):
-    found = config.shapes(given["datasets"])
-    assert found["brainq"] == (60, 77775, 9)
-    assert found["random"][0] == 500
+def test_the_shape_is_known_before_the_data_is_made(given):
+    specs = config.check(given).datasets
+    assert datasets.shape(specs["brainq"]) == (60, 77775, 9)
+    assert datasets.shape(specs["random"])[0] == 500
+    assert datasets.shape(specs["portion"]) is None
 
 
-def test_a_shape_that_only_the_data_knows_is_left_open(given):
-    given["datasets"]["brainq"]["options"] = {"grid": "compact"}
-    assert "brainq" not in config.shapes(given["datasets"])
+# One source per setting: everything that lists settings or names is compared with the Specs here.
+
+
+def test_the_schema_is_what_the_specs_say():
+    stored = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
+    assert stored == json.loads(json.dumps(config.schema())), "run `make settings`"
+
+
+def test_the_page_of_settings_is_what_the_specs_say():
+    assert (ROOT / "docs" / "settings.md").read_text() == config.settings_page(), (
+        "run `make settings`"
+    )
+
+
+def test_the_committed_configuration_lists_every_setting(given):
+    for section, kind in config.SECTIONS.items():
+        listed = set.union(*(set(entry) for entry in given[section].values()))
+        assert listed == set(kind.model_fields)
+    assert set(given["experiments"]) == set(experiments.names())
+    for name, entry in given["experiments"].items():
+        assert set(entry) == set(experiments.declared(name).Spec.model_fields), name
+
+
+def test_the_small_configurations_are_valid(given):
+    for path in (ROOT / "workflow" / "configs").glob("*.yaml"):
+        config.check(merged(given, yaml.safe_load(path.read_text())))
+
+
+LISTED = {
+    "kind": "scoup.datasets",
+    "values": "scoup.values",
+    "solver": "scoup.solvers",
+    "merge": "scoup.merges",
+    "finish": "scoup.finishes",
+}
+
+
+@pytest.mark.parametrize(("key", "package"), LISTED.items(), ids=LISTED)
+def test_names_in_the_comments_of_the_configuration_are_those_found_by_listing(key, package):
+    comments = " ".join(
+        line.lstrip("# ")
+        for line in (ROOT / "config.yaml").read_text().splitlines()
+        if line.startswith("#")
+    )
+    (text,) = re.findall(rf"\b{key}: ((?:\w+(?: \([^)]*\))?(?:, | or )?)+)", comments)[:1]
+    names = re.split(r", | or ", re.sub(r" \([^)]*\)", "", text))
+    assert {name.strip() for name in names} == set(members(package))
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_every_setting_is_described(name):
+    for key, entry in experiments.declared(name).Spec.model_fields.items():
+        assert entry.description, f"{name}.{key}"
+
+
+def merged(one, other):
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    return {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}

@@ -17,7 +17,7 @@ collect_ignore = ["faults"]  # imported by Python itself, in jobs
 FAULTS = Path(__file__).parent / "faults"
 CONFIG = ("--configfile", str(TINY), str(Path(__file__).parent / "small.yaml"))
 # Every stage from raw data to a figure, of one experiment.
-TARGET = "results/figures/accuracy.svg"
+TARGET = "results/plot/accuracy.svg"
 
 
 @pytest.fixture(scope="session")

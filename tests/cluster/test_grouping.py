@@ -22,7 +22,7 @@ def test_five_hundred_repetitions_are_at_most_fifty_submissions(tmp_path):
     options = ["--workflow-profile", str(PROFILES / "slurm"), "--dry-run", MODEL]
     said = succeeded(snakemake(tmp_path / "run", *options, config=config))
     groups = Counter(re.findall(r"Group job (\w+)", said))
-    assert groups == {"sample": 1, "fit": 20, "merge": 1}
+    assert groups == {"holdout": 1, "sample": 1, "fit": 20, "merge": 1}
     alone = set(re.findall(r"^rule (\w+)", said, flags=re.M))
     assert alone == {"download", "preprocess"}
 

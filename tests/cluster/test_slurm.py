@@ -12,7 +12,7 @@ from tests.workflow.test_runs import digests
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
 # Two levels of jobs, fits and what reads them: all that a fault in a fit needs to be seen and survived.
-METRICS = "results/experiments/accuracy/brainq/scoup/seed0.json"
+METRICS = "results/experiments/accuracy/brainq/seed0.json"
 FIT = "results/fit/brainq/whole/scoup/seed0"
 
 
@@ -37,9 +37,7 @@ def states(cluster):
 def test_every_stage_runs_to_the_same_bytes_on_both_nodes_and_small_jobs_share_a_submission(
     cluster, local, tmp_path
 ):
-    Run(
-        tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9", "accuracy=9"
-    ).ends()
+    Run(tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9").ends()
     same(tmp_path / "run", local)
     assert {job["node"] for job in cluster.jobs()} == set(cluster.NODES)
     assert (

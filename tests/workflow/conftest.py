@@ -16,8 +16,8 @@ def command(folder, *options, root=ROOT, cores=2):
     """Return the call of Snakemake on the tiny configuration in ``folder``."""
     return [
         sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder),
-        "--configfile", str(TINY), "--cores", str(cores),
-        "--workflow-profile", str(ROOT / "workflow" / "profiles" / "local"), *options,
+        "--configfile", str(root / "workflow" / "configs" / "tiny.yaml"), "--cores", str(cores),
+        "--workflow-profile", str(root / "workflow" / "profiles" / "default"), *options,
     ]  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def snakemake(folder, *options, root=ROOT, cores=2, config=None):
     """Run Snakemake and return the finished process, its output as text."""
     call = command(folder, *options, root=root, cores=cores)
     if config is not None:
-        call[call.index(str(TINY))] = str(config)
+        call[call.index("--configfile") + 1] = str(config)
     folder.mkdir(parents=True, exist_ok=True)
     # The source cache is in the home folder by default: runs side by side would share it.
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / f"{folder.name}-cache")}

@@ -14,8 +14,8 @@ import digest
 
 def forget():
     """Drop what was kept of files that a test has edited since."""
-    for kept in (digest.digest, digest._imports, digest._code, digest._parsed):
-        kept.cache_clear()
+    for cached in (digest.digest, digest._imports, digest._code, digest._parsed):
+        cached.cache_clear()
 
 
 @pytest.fixture
@@ -34,34 +34,49 @@ def code(tmp_path, monkeypatch):
 
 
 def test_a_stage_knows_the_modules_behind_its_script():
-    assert {"scoup.fit", "scoup.solvers.als", "scoup.kernels.sparse", "scoup.store"} <= set(
-        digest.modules_of("fit")
-    )
-    assert not {"scoup.merge", "scoup.sample", "scoup.plot"} & set(digest.modules_of("fit"))
+    modules = set(digest.modules_of("fit"))
+    assert {"scoup.fit", "scoup.solvers.als", "scoup.kernels.sparse", "scoup.store"} <= modules
+    assert not {"scoup.merge", "scoup.plot", "scoup.solvers.cd"} & modules
+    assert "scoup.solvers.cd" in digest.modules_of("fit", "scoup.solvers.cd")
+
+
+def test_the_code_of_a_fit_can_be_read_in_an_afternoon():
+    assert len(digest.modules_of("fit")) <= 25
+
+
+def test_a_package_counts_as_a_whole():
+    modules = set(digest.modules_of("preprocess", "scoup.datasets.brainq"))
+    assert {"scoup.datasets.brainq", "scoup.datasets.brainq.couple"} <= modules
 
 
 def test_a_changed_module_changes_its_stages_only(code):
     folder, take = code
-    before = {stage: take(stage) for stage in ("sample", "fit", "merge", "accuracy")}
-    with (folder / "scoup" / "merge" / "joint.py").open("a") as file:
+    stages = {
+        "sample": ("sample",),
+        "fit": ("fit", "scoup.solvers.als"),
+        "merge": ("merge", "scoup.merges.joint"),
+        "merge as printed": ("merge", "scoup.merges.paper"),
+    }
+    before = {stage: take(*names) for stage, names in stages.items()}
+    with (folder / "scoup" / "merges" / "joint.py").open("a") as file:
         file.write("\nADDED = 1\n")
-    after = {stage: take(stage) for stage in before}
-    assert {stage for stage in before if before[stage] != after[stage]} == {"merge", "accuracy"}
+    changed = {stage for stage, names in stages.items() if take(*names) != before[stage]}
+    assert changed == {"merge"}
 
 
 def test_comments_and_docstrings_change_nothing(code):
     folder, take = code
-    before = take("merge")
-    path = folder / "scoup" / "merge" / "joint.py"
+    before = take("merge", "scoup.merges.joint")
+    path = folder / "scoup" / "merges" / "joint.py"
     path.write_text("# a comment\n" + path.read_text().replace('"""The joint', '"""The other'))
-    assert take("merge") == before
+    assert take("merge", "scoup.merges.joint") == before
 
 
-def test_a_figure_hangs_on_its_own_module_only(code):
+def test_a_figure_depends_on_its_module_only(code):
     folder, take = code
     names = ("scoup.experiments.accuracy.figure", "scoup.experiments.missing.figure")
     before = [take("plot", name) for name in names]
-    with (folder / "scoup" / "plot" / "missing.py").open("a") as file:
+    with (folder / "scoup/experiments/missing/figure.py").open("a") as file:
         file.write("\nADDED = 1\n")
     after = [take("plot", name) for name in names]
     assert after[0] == before[0]

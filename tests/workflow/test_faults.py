@@ -13,7 +13,7 @@ from tests.workflow.conftest import command, snakemake, succeeded
 from tests.workflow.test_runs import digests
 
 pytestmark = pytest.mark.xdist_group("workflow")
-TARGETS = ["results/figures/accuracy.svg"]
+TARGETS = ["results/plot/accuracy.svg"]
 
 
 def until(condition, process, seconds=120):

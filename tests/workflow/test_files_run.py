@@ -1,4 +1,4 @@
-"""Files of a user's own through the workflow: what makes sense runs, what does not says why, a changed file is seen."""
+"""User-supplied files through the workflow: what makes sense runs, what does not says why, a changed file is seen."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from scoup.seeds import generator
 from tests.workflow.conftest import planned, snakemake, succeeded
 
 pytestmark = pytest.mark.xdist_group("workflow")
-TARGETS = ["results/scorecard.json", "results/report/front.rst"]
+TARGETS = ["results/scorecard.json", "results/report.html"]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_files_run_and_a_changed_file_is_run_again(asked):
     said = succeeded(snakemake(folder, *TARGETS, config=config))
     why = "leave_two_out is skipped for mine: it tells dense images of things apart, and the tensor is sparse."
     assert said.count(f"scoup: {why}") == 1
-    assert why in (folder / "results/report/front.rst").read_text()
+    assert why in (folder / "results/report.html").read_text()
     found = results.read_dataset(folder / "results/preprocess/mine.npz")
     assert found.data.shape == (20, 15, 12, 3)
     assert [label.name for label in found.labels] == ["user", "item", "week", "shop", "ages"]
@@ -68,7 +68,9 @@ def test_files_run_and_a_changed_file_is_run_again(asked):
     later = (folder / "results/scorecard.json").stat().st_mtime + 10
     os.utime(folder / "sales.csv", (later, later))
     again = planned(succeeded(snakemake(folder, *TARGETS, "--dry-run", config=config)))
-    assert {"download", "preprocess", "sample", "fit", "sparsity"} <= set(again)
+    assert {"download", "preprocess", "holdout", "sample", "fit", "merge", "experiments"} <= set(
+        again
+    )
 
 
 def test_a_file_that_is_not_there_stops_before_any_job(asked):

@@ -12,7 +12,7 @@ REFUSED = {
     ),
     "wrong type": (
         {"plans": {"scoup": {"rank": "five"}}},
-        "plans.scoup.rank: expected a whole number, got 'five'.",
+        "plans.scoup.rank: expected an integer of at least 1, got 'five'.",
     ),
     "rank above the sample": (
         {"plans": {"scoup": {"rank": 45}}},

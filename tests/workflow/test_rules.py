@@ -38,41 +38,71 @@ def test_every_rule_carries_what_a_cluster_and_a_reader_need(name, text):
     assert f'"../scripts/{name}.py"' in text
 
 
-def test_one_word_a_stage():
+HOMES = {"parts": "experiments", "pages": "experiments"}  # these serve the experiments
+TESTS = {"experiments": "experiments", "parts": "experiments", "pages": "test_pages.py"}
+
+
+def test_one_word_per_stage():
+    """The word is the rule, the script, the module, the test and the results folder."""
     names = [name for name, _ in rules()]
     assert sorted(names) == [path.stem for path in SCRIPTS]
-    for path in RULES:
-        if path.stem not in ("common", "experiments"):
-            assert f"rule {path.stem}:" in path.read_text()
-    for name in names:
-        rooms = [ROOT / "scoup", ROOT / "scoup" / "experiments", ROOT / "scoup" / "plot"]
-        homes = [room / place for room in rooms for place in (name, f"{name}.py")]
-        assert any(home.exists() for home in homes), f"no module of scoup is called {name}"
+    for name, text in rules():
+        home = HOMES.get(name, name)
+        assert any((ROOT / "scoup" / path).exists() for path in (home, f"{home}.py")), name
+        assert (ROOT / "tests" / TESTS.get(name, f"test_{name}.py")).exists(), name
+        outputs = re.search(r"output:\n(.*?)\n    log:", text, re.S)[1]
+        constants = re.findall(r"=(?:directory\()?([A-Z]+)\b", outputs)
+        folders = re.findall(r'"results/(\w+)', outputs) + [CONSTANTS[name] for name in constants]
+        assert set(folders) == {name}, f"rule {name} writes to {folders}"
+        assert f'"results/logs/{name}' in text
 
 
-def test_every_experiment_has_module_rule_and_section():
+CONSTANTS = dict(
+    re.findall(
+        r'^([A-Z_]+) = "results/(\w+)/',
+        (ROOT / "workflow/rules/common.smk").read_text(),
+        re.M,
+    )
+)
+
+
+def test_every_experiment_has_a_section():
     import yaml
 
+    from scoup import experiments
+
     section = set(yaml.safe_load((ROOT / "config.yaml").read_text())["experiments"])
-    modules = {path.stem for path in (ROOT / "scoup" / "experiments").glob("*.py")}
-    assert section <= modules
-    assert section == set(
-        re.findall(
-            r"^rule (\w+):", (ROOT / "workflow/rules/experiments.smk").read_text(), flags=re.M
-        )
-    )
+    assert section == set(experiments.names())
+
+
+SIZES = {"Snakefile": 45, "workflow/rules/common.smk": 160}
+
+
+@pytest.mark.parametrize("path", [ROOT / "Snakefile", *RULES], ids=lambda path: path.name)
+def test_files_of_rules_stay_short(path):
+    limit = SIZES.get(str(path.relative_to(ROOT)), 140)
+    assert len(path.read_text().splitlines()) <= limit
+
+
+def test_sample_fit_and_merge_follow_one_another_in_one_place_only():
+    """The corridor is the rules; in one process it is `scoup.pipeline`, and nothing else."""
+    calls = [
+        re.compile(rf"(?<!\w)(?<!def ){name}\(") for name in ("draw", "fit_repetition", "merge")
+    ]
+    places = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "scoup").rglob("*.py")
+        if all(call.search(path.read_text()) for call in calls)
+    }
+    assert places == {"scoup/pipeline.py"}
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_adapters_are_short_and_run_inside_the_frame(path):
     text = path.read_text()
-    assert "with job(snakemake):" in text
+    assert "with job(snakemake)" in text
     assert len(text.splitlines()) <= 30
     assert "snakemake.config" not in text  # it would bypass params, and with them the rerun
-
-
-def test_the_snakefile_is_a_contents_page():
-    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 50
 
 
 def test_snakemake_lints_clean(tmp_path):

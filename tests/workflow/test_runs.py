@@ -1,4 +1,4 @@
-"""A second run does nothing, a change reruns what hangs on it, and the number of cores changes no byte."""
+"""A second run does nothing, a change reruns what depends on it, and the number of cores changes no byte."""
 
 import hashlib
 import json
@@ -13,9 +13,7 @@ from scoup import results
 from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
 pytestmark = pytest.mark.xdist_group("workflow")
-MISSING = [
-    f"results/experiments/missing/portion/{plan}/seed0.json" for plan in ("weighted", "descent")
-]
+MISSING = ["results/experiments/missing/portion/seed0.json"]
 # Stages that read the results of many runs.
 GATHERING = {"plot", "scorecard", "track", "report", "pages"}
 REPEATED = (
@@ -25,11 +23,9 @@ REPEATED = (
     "sample",
     "fit",
     "merge",
-    "folds",
-    "pairs",
-    "detect",
+    "parts",
     "experiments",
-    "figures",
+    "plot",
 )
 
 
@@ -38,7 +34,7 @@ def digests(folder):
     found = {}
     for path in sorted((folder / "results").rglob("*")):
         name = path.relative_to(folder / "results")
-        timed = "speedup" in str(name) or (name.parts[0] == "figures" and name.stem == "missing")
+        timed = "speedup" in str(name) or (name.parts[0] == "plot" and name.stem == "missing")
         if path.is_dir() or name.parts[0] not in REPEATED or timed:
             continue
         content = path.read_bytes()
@@ -63,32 +59,38 @@ def test_simulated_data_is_called_simulated_in_every_metric(finished):
         assert {metric.provenance for metric in results.read_metrics(path)} == {"simulated"}
 
 
-def test_every_job_leaves_log_and_benchmark(finished):
-    logs = {
-        p.relative_to(finished / "results/logs").with_suffix("")
-        for p in (finished / "results/logs").rglob("*.log")
-    }
-    folder = finished / "results" / "benchmarks"
-    jobs = {path.relative_to(folder).with_suffix("") for path in folder.rglob("*.tsv")}
-    assert logs == {*jobs, Path("scheduling")}
+def test_every_job_leaves_log_facts_and_benchmark(finished):
+    def names(folder, ending):
+        root = finished / "results" / folder
+        return {path.relative_to(root).with_suffix("") for path in root.rglob(f"*.{ending}")}
+
+    jobs = names("benchmarks", "tsv")
+    assert names("logs", "log") == jobs
+    assert names("logs", "json") == {*jobs, Path("scheduling")}
 
 
 def test_a_second_run_does_nothing(finished):
     assert "Nothing to be done" in succeeded(snakemake(finished, "--dry-run", cores=4))
 
 
-def test_a_changed_sample_reruns_only_what_hangs_on_it(run):
+def test_a_changed_sample_reruns_only_what_depends_on_it(run):
     path = run / "results" / "sample" / "brainq" / "whole" / "scoup" / "seed0.npz"
     results.write_samples(path, _other(results.read_samples(path)))
     jobs = planned(succeeded(snakemake(run, "--dry-run")))
-    assert jobs["accuracy"] == ["results/experiments/accuracy/brainq/scoup/seed0.json"]
+    # speedup names the same plan, and reads its model too
+    assert sorted(jobs["experiments"]) == [
+        f"results/experiments/{name}/brainq/seed0.json" for name in ("accuracy", "speedup")
+    ]
     assert len(jobs["fit"]) == 3
     for rule in set(jobs) - GATHERING:
         assert all(
-            "brainq/whole/scoup/seed0" in output or "brainq/scoup/seed0" in output
+            "brainq/whole/scoup/seed0" in output or "brainq/seed0" in output
             for output in jobs[rule]
         )
-    assert {output.rsplit("/", 1)[1].split(".")[0] for output in jobs["plot"]} == {"accuracy"}
+    assert {output.rsplit("/", 1)[1].split(".")[0] for output in jobs["plot"]} == {
+        "accuracy",
+        "speedup",
+    }
 
 
 def _other(samples):
@@ -102,10 +104,7 @@ def _other(samples):
 
 
 def test_a_changed_module_reruns_its_stages(run, tmp_path):
-    root, target = (
-        tmp_path / "code",
-        "results/scorecard.json",
-    )  # the report also hangs on where the code lies
+    root, target = tmp_path / "code", "results/scorecard.json"
     for name in ("scoup", "workflow", "envs"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "config.yaml"):
@@ -114,15 +113,15 @@ def test_a_changed_module_reruns_its_stages(run, tmp_path):
     with (root / "config.yaml").open("a") as file:
         file.write("\n# a comment\n")
     assert "Nothing to be done" in succeeded(snakemake(run, target, "--dry-run", root=root))
-    with (root / "scoup" / "merge.py").open("a") as file:
+    with (root / "scoup" / "merges" / "joint.py").open("a") as file:
         file.write("\nADDED = 1\n")
     jobs = planned(succeeded(snakemake(run, target, "--dry-run", root=root)))
-    assert {"merge", "accuracy", "sparsity"} <= set(jobs)
+    assert {"merge", "experiments"} <= set(jobs)
     assert not {"download", "preprocess", "holdout", "sample", "fit"} & set(jobs)
 
 
 def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
-    targets = ["results/figures/accuracy.svg", *MISSING]
+    targets = ["results/plot/accuracy.svg", *MISSING]
     succeeded(snakemake(tmp_path / "run", *targets, cores=4))
     mine, theirs = digests(tmp_path / "run"), digests(finished)
     assert {path.removeprefix("results/") for path in MISSING} < set(mine)
@@ -130,10 +129,10 @@ def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
 
 
 def test_deleted_results_come_back_to_the_byte(finished, run):
-    for name in ("fit/brainq/whole/scoup", "merge/brainq", "experiments/accuracy", "figures"):
+    for name in ("fit/brainq/whole/scoup", "merge/brainq", "experiments/accuracy", "plot"):
         shutil.rmtree(run / "results" / name)
-    target = "results/figures/accuracy.svg"
+    target = "results/plot/accuracy.svg"
     succeeded(snakemake(run, target, cores=1))
     mine, theirs = digests(run), digests(finished)
-    assert "figures/accuracy.svg" in mine
+    assert "plot/accuracy.svg" in mine
     assert mine == {name: theirs[name] for name in mine}
