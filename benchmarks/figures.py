@@ -79,7 +79,7 @@ def note(figure: Figure, stored: Sequence[Stored]) -> None:
     """Say under the figure what the data and the machine are."""
     machine = stored[0].machine
     text = f"simulated data; {machine['threads']} threads of {machine['cpu']}"
-    figure.supxlabel(text, fontsize=8, color="#B00000")
+    figure.supxlabel(text, fontsize=8, color=style.SIMULATED)
 
 
 def _groups(results: Results, titles: dict[str, str]) -> dict[str, Results]:

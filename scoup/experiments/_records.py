@@ -1,30 +1,26 @@
 """What an experiment is given and what it returns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.measures import Metric
-from scoup.records import Fit, Merged, Sample
+from scoup.records import Array, Fit, Merged, Sample
 from scoup.specs import PlanSpec
 from scoup.values import view
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """What sample, fit and merge made of one plan on one variant of the data.
 
-    ``fraction`` is the share of the cells that the variant hides, ``coords`` (N, n) are these cells and ``truth`` (n,)
-    their values. ``seconds`` of processor time and ``sweeps`` are sums over the fits of all repetitions.
+    ``fraction`` is the share of cells that the variant hides, ``coords`` (N, n) are these cells and
+    ``truth`` (n,) their values. ``seconds`` (of processor time) and ``sweeps`` are sums over the
+    fits of all repetitions.
     """
 
     plan: str
@@ -44,9 +40,9 @@ class Model:
 class Inputs:
     """What the stages before the experiments made of one data set, for one seed.
 
-    ``models`` are those of all plans and variants that the experiment's Spec names. ``planted`` is what simulated data
-    was made of; only judging may look at it. ``parts`` are the arrays of the experiment's own parts, by name.
-    ``threads`` is the number of threads that the job may use.
+    ``models`` are those of all plans and variants that the experiment's Spec names. ``planted`` is
+    what simulated data was made of, for judging only. ``parts`` are the arrays of the experiment's
+    parts, by name. ``threads`` is the number of threads that the job may use.
     """
 
     dataset: Dataset
@@ -60,9 +56,8 @@ class Inputs:
         for model in self.models:
             if (model.plan, model.variant) == (plan, variant):
                 return model
-        raise ScoupError.expected(
-            "models", f"one of plan {plan} on {variant}", [m.plan for m in self.models]
-        )
+        got = [f"{model.plan} on {model.variant}" for model in self.models]
+        raise ScoupError.expected("models", f"one of plan {plan} on {variant}", got)
 
     def view(self, plan: str) -> CoupledData:
         """Return the whole data as ``plan`` factorizes it."""
@@ -72,9 +67,9 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an experiment found: metrics, and ``facts`` and ``arrays`` for its figure and page.
+    """What an experiment returns: metrics, and ``facts`` and ``arrays`` for its figure and page.
 
-    ``notes`` are plain facts about the metrics, which go into the metrics file.
+    ``notes`` are settings and other plain facts that are written next to the metrics.
     """
 
     metrics: Sequence[Metric]

@@ -1,1 +1,3 @@
 """Refit, then one full ALS sweep over all rows."""
+
+LABEL = "after completion"

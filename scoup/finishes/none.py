@@ -1,1 +1,3 @@
 """Keep the merged rows; rows that were never sampled stay zero."""
+
+LABEL = "merged as sampled"

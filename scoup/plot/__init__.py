@@ -1,15 +1,13 @@
-"""Figures: one module each, ``figure(metrics) -> Figure``; this is the only door to matplotlib."""
-
-from __future__ import annotations
+"""Figures: the only door to matplotlib. What a figure shows stands in its experiment's folder."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from scoup import store
+from scoup.experiments import drawing
 from scoup.measures import Metric
 from scoup.plot import style
 
@@ -22,22 +20,22 @@ METADATA = {
 
 
 def draw(name: str, metrics: Sequence[Metric], material: Sequence[Any] = ()) -> Figure:
-    """Draw the figure ``scoup.plot.<name>`` and say on it whether the data is simulated.
+    """Draw a figure that an experiment declares, and say on it whether the data is simulated.
 
-    A figure that shows anything but medians and quartiles of its seeds says so in ``SEEDS``.
-    ``material`` are pairs (facts, arrays) of an experiment that leaves more to look at than metrics.
+    ``material`` holds a pair (facts, arrays) for each data set. A figure that shows anything but
+    medians and quartiles over seeds says so in the ``SEEDS_NOTE`` of its module.
     """
+    module = drawing(name)
     with style.applied():
-        module = import_module(f"scoup.plot.{name}")
-        figure: Figure = module.figure(metrics, material) if material else module.figure(metrics)
-        style.mark(figure, metrics, getattr(module, "SEEDS", style.SEEDS))
+        figure: Figure = getattr(module, name)(metrics, material)
+        style.mark(figure, metrics, getattr(module, "SEEDS_NOTE", style.SEEDS_NOTE))
     return figure
 
 
 def save(figure: Figure, *paths: store.PathLike) -> None:
-    """Write a figure to files of the formats that their names end in, each whole or not at all."""
+    """Write a figure to files, each in the format of its suffix, and whole or not at all."""
     with style.applied():
-        # Laid out and measured once: left to itself, matplotlib does both twice for every file.
+        # Laid out and measured once: by default, matplotlib does both twice for every file.
         figure.draw_without_rendering()
         figure.set_layout_engine(None)
         box = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])

@@ -1,74 +1,72 @@
 """Latent brain images: slices of the subjects' grid, and projections along its axes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from scoup.interop import image
+from scoup.records import Array
 
-Array = NDArray[Any]
+COLOUR_MAP = "PuOr_r"
 
 
 def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) -> Figure:
-    """Draw horizontal slices of one component by nilearn, on no template: none is registered to these grids."""
+    """Draw ``count`` horizontal slices of one component, without a template.
+
+    The grids are not registered to any atlas.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # nilearn warns of images without a template, which is what is meant
+        warnings.simplefilter("ignore")  # nilearn warns that there is no template
         from nilearn import plotting
 
-        drawn = pyplot.figure(figsize=(9, 1.9))
-        limit = float(np.quantile(np.abs(values[values != 0]), 0.995)) if values.any() else 1.0
-        height = values.shape[2] * voxel_mm[2] / 2
-        filled = (
-            np.flatnonzero((values != 0).any(axis=(0, 1)))
-            if values.any()
-            else np.arange(values.shape[2])
-        )
-        places = (
-            np.linspace(filled[0], filled[-1], count + 2)[1:-1].round() * voxel_mm[2]
-            - height
-            + voxel_mm[2] / 2
-        )
-        shown = image(np.where(values != 0, values, np.nan), voxel_mm, name)
-        look = {
-            "cmap": "PuOr_r",
-            "vmin": -limit,
-            "vmax": limit,
-            "colorbar": True,
-            "black_bg": False,
-            "draw_cross": False,
-        }
+        figure = pyplot.figure(figsize=(9, 1.9))
+        limit = colour_limit(values)
         plotting.plot_img(
-            shown, display_mode="z", cut_coords=sorted(set(places)), figure=drawn, **look
+            image(np.where(values != 0, values, np.nan), voxel_mm, name),
+            display_mode="z",
+            cut_coords=_heights(values, voxel_mm[2], count),
+            figure=figure,
+            cmap=COLOUR_MAP,
+            vmin=-limit,
+            vmax=limit,
+            colorbar=True,
+            black_bg=False,
+            draw_cross=False,
         )
-        pyplot.close(drawn)
-    return drawn
+        pyplot.close(figure)
+    return figure
+
+
+def colour_limit(values: Array) -> float:
+    """Return the size at which colours saturate: nearly the largest, so that no outlier sets it."""
+    return float(np.quantile(np.abs(values[values != 0]), 0.995)) if values.any() else 1.0
+
+
+def _heights(values: Array, voxel_mm: float, count: int) -> list[float]:
+    """Return the heights in mm, from the centre of the grid, of slices spread over the voxels."""
+    depth = values.shape[2]
+    filled = np.flatnonzero((values != 0).any(axis=(0, 1))) if values.any() else np.arange(depth)
+    levels = np.linspace(filled[0], filled[-1], count + 2)[1:-1].round()
+    return sorted(set(levels * voxel_mm - depth * voxel_mm / 2 + voxel_mm / 2))
 
 
 def projection(
     axes: Axes, values: Array, voxel_mm: Sequence[float], along: int, limit: float
-) -> Any:
-    """Draw the strongest value along one axis of the grid, positive and negative, with the outline of the head."""
-    place = np.abs(values).argmax(axis=along)
-    strongest = np.take_along_axis(values, np.expand_dims(place, along), along).squeeze(along)
-    rest = [axis for axis in range(3) if axis != along]
-    size = [values.shape[axis] * voxel_mm[axis] for axis in rest]
-    box = (0.0, float(size[0]), 0.0, float(size[1]))
+) -> None:
+    """Draw the strongest value, of either sign, along one axis of the grid, and the outline."""
+    level = np.abs(values).argmax(axis=along)
+    strongest = np.take_along_axis(values, np.expand_dims(level, along), along).squeeze(along)
+    size = [values.shape[axis] * voxel_mm[axis] for axis in range(3) if axis != along]
     inside = (values != 0).any(axis=along).T
-    drawn = axes.imshow(
+    axes.imshow(
         np.where(inside, strongest.T, np.nan),
         origin="lower",
-        extent=box,
-        cmap="PuOr_r",
+        extent=(0.0, float(size[0]), 0.0, float(size[1])),
+        cmap=COLOUR_MAP,
         vmin=-limit,
         vmax=limit,
         interpolation="nearest",
@@ -81,4 +79,3 @@ def projection(
     axes.grid(visible=False)
     for side in axes.spines.values():
         side.set_visible(False)
-    return drawn

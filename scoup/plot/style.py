@@ -1,6 +1,4 @@
-"""One look for all figures: sizes for print, colours that colour-blind readers can tell apart."""
-
-from __future__ import annotations
+"""One look for all figures: sizes for print, colours that colour-blind readers can distinguish."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -15,19 +13,16 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from scoup.listing import load
 from scoup.measures import Metric
+from scoup.palette import COLOURS, GREY, SIMULATED
 
 matplotlib.use("agg")
 
-# Okabe and Ito's palette, without its yellow, which is too light for lines.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
-LINES = ["-", "--", "-.", ":"]
-GREY = "0.45"
-# What figures show of several runs.
-SEEDS = "medians and quartiles of {} seeds"
-# What a reader is told of the finishes of a merge.
-FINISHES = {"none": "merged as sampled", "refit": "after refit", "complete": "after completion"}
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":")
+# What most figures show of several runs.
+SEEDS_NOTE = "medians and quartiles of {} seeds"
 WIDTH = 7.0  # inches: two columns of a journal page
 
 LOOK: dict[str, Any] = {
@@ -54,7 +49,7 @@ LOOK: dict[str, Any] = {
 
 
 def applied() -> AbstractContextManager[None]:
-    """Return a context in which figures have the house's look."""
+    """Return a context in which figures have the common look."""
     return matplotlib.rc_context(LOOK)  # type: ignore[arg-type]
 
 
@@ -81,11 +76,16 @@ def quartiles(table: pd.DataFrame, by: Any, value: str = "value") -> pd.DataFram
     )
 
 
+def finishes(table: pd.DataFrame) -> dict[str, str]:
+    """Return the finishes in a table of metrics and their labels, in the order of the settings."""
+    return {name: load("scoup.finishes", name).LABEL for name in table.finish.dropna().unique()}
+
+
 def look(number: int) -> dict[str, Any]:
-    """Colour, marker and line of curve ``number``; markers are hollow so that one curve shows through another."""
+    """Return colour, marker and line of curve ``number``; hollow markers show curves beneath."""
     return {
-        "color": COLOURS[number],
-        "marker": MARKERS[number],
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
         "linestyle": LINES[number % len(LINES)],
         "markerfacecolor": "none",
         "capsize": 2,
@@ -93,10 +93,24 @@ def look(number: int) -> dict[str, Any]:
 
 
 def curve(axes: Axes, table: pd.DataFrame, x: str, number: int, label: str) -> None:
-    """Draw the median over seeds against ``x`` with quartiles as error bars, in colour and marker ``number``."""
+    """Draw the median over seeds against ``x``, with quartiles as error bars."""
     spread = quartiles(table, x)
-    bars = np.array([spread.mid - spread.low, spread.high - spread.mid])
-    axes.errorbar(spread.index, spread.mid, yerr=bars, label=label, **look(number))
+    axes.errorbar(spread.index, spread.mid, yerr=_error_bars(spread), label=label, **look(number))
+
+
+def points(axes: Axes, x: pd.DataFrame, y: pd.DataFrame, **look: Any) -> None:
+    """Draw medians against medians, with the quartiles of both as error bars."""
+    axes.errorbar(x.mid, y.mid, xerr=_error_bars(x), yerr=_error_bars(y), **look)
+
+
+def _error_bars(spread: pd.DataFrame) -> np.ndarray:
+    """Return the lengths (2, n) of error bars from the median to the quartiles."""
+    return np.array([spread.mid - spread.low, spread.high - spread.mid])
+
+
+def unit_line(axes: Axes) -> None:
+    """Draw the level 1, that of the full fit."""
+    axes.axhline(1, color=GREY, linewidth=0.8, linestyle="--")
 
 
 def control(axes: Axes, table: pd.DataFrame, name: str, which: str, label: str) -> None:
@@ -107,14 +121,14 @@ def control(axes: Axes, table: pd.DataFrame, name: str, which: str, label: str) 
 
 
 def plain_log(axis: Axis) -> None:
-    """Make an axis logarithmic with numbers as people write them; call it when all is drawn.
+    """Make an axis logarithmic with plain numbers as labels; call it when all is drawn.
 
-    Ticks stand at 1, 2 and 5, at powers of ten where the axis is long, evenly where it is short.
+    Ticks are at 1, 2 and 5, at powers of ten if the axis is long, evenly spaced if it is short.
     """
     axis._set_axes_scale("log")  # type: ignore[attr-defined]
     low, high = axis.get_view_interval()
-    many, few = LogLocator(subs=(1.0, 2.0, 5.0)), MaxNLocator(5, steps=[1, 2, 5])
-    axis.set_major_locator(few if high < 4 * low else many if high < 200 * low else LogLocator())
+    even, dense = MaxNLocator(5, steps=[1, 2, 5]), LogLocator(subs=(1.0, 2.0, 5.0))
+    axis.set_major_locator(even if high < 4 * low else dense if high < 200 * low else LogLocator())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
@@ -125,12 +139,14 @@ def letter(grid: np.ndarray) -> None:
         axes.set_title(f"{chr(ord('a') + number)}", loc="left", fontweight="bold", x=-0.12)
 
 
-def mark(figure: Figure, metrics: Sequence[Metric], seeds: str) -> None:
-    """Say under the figure what the data is, in red where it is simulated, and what it shows of many ``seeds``."""
-    simulated = {metric.dataset for metric in metrics if metric.provenance == "simulated"}
-    real = {metric.dataset for metric in metrics if metric.provenance == "real"}
-    both = {"simulated": simulated, "real": real}
-    words = [f"{kind} data: {', '.join(sorted(names))}" for kind, names in both.items() if names]
-    count = len({metric.seed for metric in metrics})
-    words.append(seeds.format(count) if count > 1 else "one seed")
-    figure.supxlabel("; ".join(words), fontsize=8, color="#B00000" if simulated else GREY)
+def mark(figure: Figure, metrics: Sequence[Metric], seeds_note: str) -> None:
+    """Say under the figure which data it shows, in red if simulated, and what of several seeds."""
+    names = {
+        kind: sorted({metric.dataset for metric in metrics if metric.provenance == kind})
+        for kind in ("simulated", "real")
+    }
+    words = [f"{kind} data: {', '.join(datasets)}" for kind, datasets in names.items() if datasets]
+    seeds = len({metric.seed for metric in metrics})
+    words.append(seeds_note.format(seeds) if seeds > 1 else "one seed")
+    colour = SIMULATED if names["simulated"] else GREY
+    figure.supxlabel("; ".join(words), fontsize=8, color=colour)

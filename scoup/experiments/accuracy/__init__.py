@@ -6,8 +6,8 @@ from scoup.datasets import Traits
 from scoup.specs import ExperimentSpec, FinishName, MergeName
 
 CAPTIONS = {
-    "accuracy": "Cost relative to full ALS, and explained share, against the number of repetitions: every run, and the "
-    "median per merge."
+    "accuracy": "Cost relative to full ALS, and explained share, against the number of "
+    "repetitions: every run, and the median per merge."
 }
 
 

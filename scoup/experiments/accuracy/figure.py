@@ -1,8 +1,7 @@
-"""Relative cost and explained share against the number of repetitions: every run, and the median of each merge."""
-
-from __future__ import annotations
+"""Draw the cost against the number of repetitions: every run, and the median per merge."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,24 +14,25 @@ from scoup.plot import style
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
-def figure(metrics: Sequence[Metric]) -> Figure:
+def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw a column for each finish: relative cost above, explained share below."""
+    del material
     table = style.frame(metrics)
-    finishes = [finish for finish in style.FINISHES if finish in set(table.finish.dropna())]
-    drawn, grid = style.panels(len(finishes), rows=2, height=2.5)
-    for column, finish in enumerate(finishes):
-        here = table[table.finish == finish]
-        for row, name in enumerate(("relative_cost", "explained_share")):
-            _panel(grid[row, column], here, name)
+    finishes = style.finishes(table)
+    figure, grid = style.panels(len(finishes), rows=2, height=2.5)
+    for column, (finish, label) in enumerate(finishes.items()):
+        runs = table[table.finish == finish]
+        for row, name in enumerate(CONTROLS):
+            _panel(grid[row, column], runs, name)
             style.control(grid[row, column], table, CONTROLS[name], "random", "random factors")
-        grid[0, column].set_title(f"{style.FINISHES[finish]}\n{_monotone(here)}", fontsize=7.5)
+        grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7.5)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[1, 0].set_ylabel("explained share")
-    drawn.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     style.letter(grid)
-    return drawn
+    return figure
 
 
 def _monotone(table: pd.DataFrame) -> str:
@@ -44,13 +44,10 @@ def _monotone(table: pd.DataFrame) -> str:
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
-    for number, merge in enumerate(sorted(table["merge"].unique())):
-        mine = table[table["merge"] == merge]
-        values = mine[mine.name == name]
+    for number, (merge, values) in enumerate(table[table.name == name].groupby("merge")):
         for _, run in values.groupby("seed"):
-            axes.plot(
-                run.repetitions, run.value, color=style.COLOURS[number], alpha=0.2, linewidth=0.6
-            )
+            colour = style.look(number)["color"]
+            axes.plot(run.repetitions, run.value, color=colour, alpha=0.2, linewidth=0.6)
         style.curve(axes, values, "repetitions", number, f"{merge} merge")
-    axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
+    style.unit_line(axes)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -7,8 +7,8 @@ from scoup.experiments._suits import why_no_images
 from scoup.specs import Count, ExperimentSpec
 
 CAPTIONS = {
-    "clusters": "Both ends of each component: things, and columns of the matrix about them; in BrainQ nouns, questions "
-    "and brain images."
+    "clusters": "Both ends of each component: things, and columns of the matrix about them; in "
+    "BrainQ nouns, questions and brain images."
 }
 
 

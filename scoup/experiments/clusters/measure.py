@@ -1,35 +1,27 @@
-"""Clusters: nouns, questions and brain regions that a component brings together, and whether they mean anything.
+"""Clusters: things that a component brings together, and whether they are of one category.
 
-Each component sorts the nouns from one end to the other; both ends count, since the sign of a component is free.
-Categories of the nouns are never shown to the model: are the nouns at an end of one category more often than when
-categories are dealt at random? In a user's own data nouns are the things that the matrix is about, whatever they are
-called, and there may be any number of modes beside them.
+Each component sorts the things (nouns, in BrainQ) from one end to the other; both ends count, since
+the sign of a component is arbitrary. The model never sees the categories: are the things at an end
+of one category more often than if categories were assigned at random?
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup.coupled import CoupledData, Dataset
-from scoup.errors import ScoupError
-from scoup.experiments._images import dense, roles
-from scoup.fit import fit_repetition
+from scoup.coupled import Dataset
+from scoup.experiments._images import roles
+from scoup.experiments._records import Inputs, Outcome
+from scoup.experiments.clusters import Spec
 from scoup.interop import volumes
 from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.merge import merge
-from scoup.records import Factors, Merged
-from scoup.sample import draw
+from scoup.records import Array, Factors, Labels
 from scoup.seeds import generator
-from scoup.specs import FitSpec, MergeSpec, SampleSpec
 
 log = logging.getLogger(__name__)
-Array = NDArray[Any]
 
 PURITY = Measure(
     "purity", "share", "higher", 0.0, 1.0, "most frequent category among the first of an end"
@@ -43,7 +35,7 @@ NULL_PURITY = Measure(
 P_VALUE = Measure(
     "p_value", "probability", "lower", 0.0, 1.0, "share of random deals with as high a mean purity"
 )
-SPREAD = Measure(
+CATEGORY_SHARE = Measure(
     "category_share",
     "share",
     "higher",
@@ -51,62 +43,68 @@ SPREAD = Measure(
     1.0,
     "variance of the scores that lies between categories",
 )
-FIT = Measure(
+BLOCK_FIT = Measure(
     "block_fit", "share", "higher", None, 1.0, "1 - squared error over squares of a block"
 )
 SIGNS = ("+", "-")
+MAX_P_VALUE = 0.05
 
 
-@dataclass(frozen=True)
-class ClustersSpec:
-    """How the model is sampled, fitted and merged, and how its components are read.
-
-    ``weight`` is how often the matrix counts against the tensor, both at equal norm; ``top`` nouns and questions
-    are named at each end; ``deals`` of categories make the null.
-    """
-
-    weight: float
-    top: int
-    deals: int
-    sample: SampleSpec
-    fit: FitSpec
-    merge: MergeSpec
-
-
-def prepare(data: CoupledData, weight: float) -> CoupledData:
-    """Centre images over nouns, standardise answers, and weigh both blocks by their norm."""
-    images, answers = (dense(block).astype(np.float64) for block in data.blocks)
-    things = data.blocks[1].factors[0]
-    images = images - images.mean(axis=things, keepdims=True)
-    spread = answers.std(axis=0)
-    answers = (answers - answers.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
-    norms = [float(np.vdot(block, block)) for block in (images, answers)]
-    if min(norms) == 0:
-        raise ScoupError.expected(
-            "data", "a tensor and a matrix that differ between things", "constant ones"
-        )
-    return CoupledData(images, {things: answers}, weights=(1 / norms[0], weight / norms[1]))
+def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
+    """Return the purity of every end, its null, and descriptions of all components."""
+    dataset, merged = inputs.dataset, inputs.model(spec.plan).merged
+    context = context.on(plan=spec.plan)
+    factors = upright(merged.factors, *roles(dataset))
+    fits = [
+        context.metric(BLOCK_FIT, value, block=name)
+        for name, value in merged.report.block_fits.items()
+    ]
+    facts = {**vars(context), "top": spec.top, **describe(factors, dataset, spec.top)}
+    arrays = {}
+    if "grid" in dataset.facts:
+        facts["voxel_mm"] = list(dataset.facts["voxel_mm"])
+        arrays["maps"] = volumes(factors.modes[1], dataset.label("voxel"), dataset.facts["grid"])
+    metrics = [*purities(factors, dataset, spec, context), *fits]
+    return Outcome(metrics, facts, arrays, notes={"top": spec.top, "deals": spec.deals})
 
 
-def find(dataset: Dataset, spec: ClustersSpec, seed: int) -> Merged:
-    """Sample, fit and merge; components point up: their subjects' loadings sum to more than zero."""
-    things, subjects = roles(dataset)
-    ready = prepare(dataset.data, spec.weight)
-    samples = draw(ready, spec.sample, seed)
-    fits = [fit_repetition(ready, sample, spec.fit, seed) for sample in samples]
-    merged = merge(fits, samples, ready, spec.merge)
-    return Merged(_upright(merged.factors, things, subjects), merged.report)
-
-
-def _upright(factors: Factors, things: int, subjects: int) -> Factors:
-    """Turn each component so that subjects load positively: the sign goes over to the voxels."""
+def upright(factors: Factors, things: int, subjects: int) -> Factors:
+    """Turn each component so that subjects load positively: voxels take over the sign."""
     sign = np.where(factors.modes[subjects].sum(axis=0) < 0, -1.0, 1.0)
     voxels = next(mode for mode in range(len(factors.modes)) if mode not in (things, subjects))
-    turned = [
-        factor * sign if mode in (voxels, subjects) else factor
-        for mode, factor in enumerate(factors.flat)
+    return factors.replace_flat(
+        [
+            factor * sign if mode in (voxels, subjects) else factor
+            for mode, factor in enumerate(factors.flat)
+        ]
+    )
+
+
+def purities(factors: Factors, dataset: Dataset, spec: Spec, context: Context) -> list[Metric]:
+    """Measure how pure the ends are, compared with random deals of the categories."""
+    things, _ = roles(dataset)
+    scores = factors.modes[things]
+    names = np.asarray(dataset.labels[things].columns["category"])
+    categories = np.unique(names, return_inverse=True)[1]
+    members = np.concatenate([ends(column, spec.top) for column in scores.T])
+    purity_of_ends = purity(np.repeat(categories[None], len(members), axis=0), members)
+    mean = purity_of_ends.mean()
+    null = null_purity(members, categories, spec.deals, context.seed)
+    p_value = (1 + int(np.sum(null >= mean - 1e-12))) / (spec.deals + 1)
+    log.info("mean purity %.3f, at random %.3f, p = %.2g", mean, null.mean(), p_value)
+    return [
+        *(
+            context.metric(PURITY, value, component=end // 2 + 1, end=SIGNS[end % 2])
+            for end, value in enumerate(purity_of_ends)
+        ),
+        *(
+            context.metric(CATEGORY_SHARE, category_share(column, categories), component=number)
+            for number, column in enumerate(scores.T, start=1)
+        ),
+        context.metric(MEAN_PURITY, mean),
+        context.metric(NULL_PURITY, null.mean()),
+        context.metric(P_VALUE, p_value),
     ]
-    return factors.replace_flat(turned)
 
 
 def ends(scores: Array, count: int) -> tuple[Array, Array]:
@@ -120,133 +118,95 @@ def ends(scores: Array, count: int) -> tuple[Array, Array]:
 
 
 def purity(categories: Array, members: Array) -> Array:
-    """Share of the most frequent category among ``members`` (..., count) of integer ``categories`` (..., n)."""
-    taken = np.take_along_axis(categories, members, axis=-1)
-    counts = np.stack([(taken == one).sum(axis=-1) for one in range(int(categories.max()) + 1)])
-    return counts.max(axis=0) / members.shape[-1]
+    """Return the share of the most frequent category among ``members`` (..., count).
+
+    ``categories`` (..., n) are integers.
+
+    >>> purity(np.array([0, 0, 1, 2]), np.array([0, 1, 2, 3])).item()
+    0.5
+    """
+    chosen = np.take_along_axis(categories, members, axis=-1)
+    counts = [(chosen == code).sum(axis=-1) for code in range(int(categories.max()) + 1)]
+    return np.max(counts, axis=0) / members.shape[-1]
 
 
 def null_purity(members: Array, categories: Array, deals: int, seed: int) -> Array:
-    """Mean purity of the same ends (ends, count) under ``deals`` random deals of the categories."""
+    """Return the mean purity of the same ends (ends, count) for each random deal of categories."""
     rng = generator(seed, "clusters", "null")
     dealt = rng.permuted(np.repeat(categories[None], deals, axis=0), axis=1)
     return np.mean([purity(dealt, np.repeat(end[None], deals, axis=0)) for end in members], axis=0)
 
 
 def category_share(scores: Array, categories: Array) -> float:
-    """Share of the variance of ``scores`` between categories: 1 if a category tells the score.
+    """Return the share of the variance of ``scores`` that lies between categories.
 
     >>> category_share(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
     1.0
     """
     centred = scores - scores.mean()
     total = float(centred @ centred)
-    means = np.array(
-        [centred[categories == one].mean() for one in range(int(categories.max()) + 1)]
-    )
+    codes = range(int(categories.max()) + 1)
+    means = np.array([centred[categories == code].mean() for code in codes])
     between = float(np.sum(means[categories] ** 2))
     return min(1.0, between / total) if total > 0 else 0.0
 
 
-def measure(merged: Merged, dataset: Dataset, spec: ClustersSpec, context: Context) -> list[Metric]:
-    """Return the purity of every end, its null, and how much of each block the model explains."""
-    things, _ = roles(dataset)
-    codes = np.unique(np.asarray(dataset.labels[things].columns["category"]), return_inverse=True)[
-        1
-    ]
-    nouns = merged.factors.modes[things]
-    members = np.concatenate([ends(nouns[:, f], spec.top) for f in range(nouns.shape[1])])
-    found = purity(np.repeat(codes[None], len(members), axis=0), members)
-    null = null_purity(members, codes, spec.deals, context.seed)
-    p = (1 + int(np.sum(null >= found.mean() - 1e-12))) / (spec.deals + 1)
-    log.info("mean purity %.3f, at random %.3f, p = %.2g", found.mean(), null.mean(), p)
-    each = [
-        context.metric(PURITY, value, component=place // 2 + 1, end=SIGNS[place % 2])
-        for place, value in enumerate(found)
-    ]
-    shares = [
-        context.metric(SPREAD, category_share(nouns[:, f], codes), component=f + 1)
-        for f in range(nouns.shape[1])
-    ]
-    fits = [
-        context.metric(FIT, value, block=name) for name, value in merged.report.block_fits.items()
-    ]
-    whole = [(MEAN_PURITY, found.mean()), (NULL_PURITY, null.mean()), (P_VALUE, p)]
-    return [*each, *shares, *fits, *(context.metric(what, value) for what, value in whole)]
+def describe(factors: Factors, dataset: Dataset, top: int) -> dict[str, Any]:
+    """Name what is at both ends of every component, and list its loadings.
 
-
-def describe(merged: Merged, dataset: Dataset, top: int) -> list[dict[str, Any]]:
-    """Name the nouns, questions and subjects of every component, under the names that they have in the data set."""
-    factors, labels = merged.factors, dataset.labels
+    ``names`` are those of the things, of the matrix's columns, and of the mode of the loadings.
+    """
+    labels = dataset.labels
     things, subjects = roles(dataset)
-    shown = {
-        labels[place].name: (labels[place], factors.flat[place])
-        for place in (things, len(factors.modes))
-    }
-    return [
+    modes = (things, len(factors.modes))
+    components = [
         {
-            "component": f + 1,
-            "weight": float(factors.weights[f]),
+            "component": number + 1,
+            "weight": float(factors.weights[number]),
             "loadings": {
                 str(name): round(float(value), 4)
                 for name, value in zip(
-                    labels[subjects].ids, factors.modes[subjects][:, f], strict=True
+                    labels[subjects].ids, factors.modes[subjects][:, number], strict=True
                 )
             },
             "ends": {
                 sign: {
-                    name: _named(label, factor[:, f], ends(factor[:, f], top)[end])
-                    for name, (label, factor) in shown.items()
+                    labels[mode].name: _named(labels[mode], factors.flat[mode][:, number], end, top)
+                    for mode in modes
                 }
                 for end, sign in enumerate(SIGNS)
             },
         }
-        for f in range(factors.rank)
+        for number in range(factors.rank)
     ]
+    names = [labels[mode].name for mode in (*modes, subjects)]
+    return {"names": names, "components": components}
 
 
-def material(
-    merged: Merged, dataset: Dataset, spec: ClustersSpec, context: Context
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return what figures and pages show: descriptions, and the latent images (F, x, y, z) where voxels have places.
-
-    ``names`` are those of the things, the matrix's columns, and the mode whose loadings are listed.
-    """
-    things, subjects = roles(dataset)
-    names = [dataset.labels[place].name for place in (things, -1, subjects)]
-    about = {
-        **vars(context),
-        "top": spec.top,
-        "names": names,
-        "components": describe(merged, dataset, spec.top),
-    }
-    if "grid" not in dataset.facts:
-        return about, {}
-    maps = volumes(merged.factors.modes[1], dataset.label("voxel"), dataset.facts["grid"])
-    return {**about, "voxel_mm": list(dataset.facts["voxel_mm"])}, {"maps": maps}
-
-
-def _named(label: Any, scores: Array, members: Array) -> list[dict[str, Any]]:
-    category = label.columns.get("category")
+def _named(labels: Labels, scores: Array, end: int, top: int) -> list[dict[str, Any]]:
+    """Return names, scores and categories (if any) of those at one end."""
+    categories = labels.columns.get("category")
     return [
         {
-            "name": str(label.ids[m]),
-            "score": round(float(scores[m]), 4),
-            **({"category": str(category[m])} if category is not None else {}),
+            "name": str(labels.ids[member]),
+            "score": round(float(scores[member]), 4),
+            **({"category": str(categories[member])} if categories is not None else {}),
         }
-        for m in members
+        for member in ends(scores, top)[end]
     ]
 
 
-def claims(found: Sequence[Metric]) -> list[Claim]:
-    """Set "nouns of a group are alike" beside the purity of our groups, against random deals."""
-    runs, null, p = (pick(found, name) for name in ("mean_purity", "null_purity", "p_value"))
-    if not runs:
-        return []
-    worst = max(one.value for one in p)
-    middle = np.median([one.value for one in null])
-    text = (
-        f"things of a group are of one category (random deals: {middle:.2f}; p at most {worst:.2g})"
+def claims(metrics: Sequence[Metric]) -> list[Claim]:
+    """Compare with the paper: things of a group are alike. Null: categories dealt at random."""
+    runs, nulls, p_values = (
+        pick(metrics, name) for name in ("mean_purity", "null_purity", "p_value")
     )
-    judged = Claim.of((text, "shown by example", "share"), runs, None)
-    return [Claim(**{**vars(judged), "holds": worst <= 0.05})]
+    if not (runs and nulls and p_values):
+        return []
+    largest = max(run.value for run in p_values)
+    null = np.median([run.value for run in nulls])
+    text = (
+        f"things of a group are of one category (random deals: {null:.2f}; p at most {largest:.2g})"
+    )
+    claim = Claim.of((text, "shown by example", "share"), runs, None)
+    return [replace(claim, holds=largest <= MAX_P_VALUE)]

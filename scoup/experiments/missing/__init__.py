@@ -6,7 +6,8 @@ from scoup.datasets import Traits
 from scoup.specs import ExperimentSpec
 
 CAPTIONS = {
-    "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of cells that is hidden."
+    "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of "
+    "cells that is hidden."
 }
 
 

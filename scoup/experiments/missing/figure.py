@@ -1,8 +1,7 @@
-"""Signal-to-noise ratio, error on hidden cells and time against the fraction of cells that is missing."""
-
-from __future__ import annotations
+"""Draw signal-to-noise ratio, error on hidden cells and time against the fraction hidden."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -16,29 +15,23 @@ PANELS = {
 }
 
 
-def figure(metrics: Sequence[Metric]) -> Figure:
+def missing(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw the three panels, a curve for each plan."""
+    del material
     table = style.frame(metrics)
-    drawn, grid = style.panels(len(PANELS), height=2.6)
+    figure, grid = style.panels(len(PANELS), height=2.6)
     for axes, (name, label) in zip(grid[0], PANELS.items(), strict=True):
         for number, plan in enumerate(dict.fromkeys(table.plan)):
-            style.curve(
-                axes, table[(table.name == name) & (table.plan == plan)], "fraction", number, plan
-            )
+            runs = table[(table.name == name) & (table.plan == plan)]
+            style.curve(axes, runs, "fraction", number, plan)
         axes.set_xlabel("fraction of cells missing")
         axes.set_ylabel(label)
         axes.set_xlim(-0.03, 0.95)
     guess = style.quartiles(table[table.name == "mean_error"], "fraction")
-    grid[0, 1].plot(
-        guess.index,
-        guess.mid,
-        color=style.GREY,
-        linestyle="--",
-        linewidth=1,
-        label="guessing the mean",
-    )
+    dashed = {"color": style.GREY, "linestyle": "--", "linewidth": 1}
+    grid[0, 1].plot(guess.index, guess.mid, label="guessing the mean", **dashed)
     grid[0, 1].set_ylim(0, 1.08 * grid[0, 1].get_ylim()[1])
     style.plain_log(grid[0, 2].yaxis)
     grid[0, 1].legend()
     style.letter(grid)
-    return drawn
+    return figure

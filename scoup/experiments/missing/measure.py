@@ -1,22 +1,18 @@
-"""Missing values: how well, and how fast, a model is found when a fraction of the cells is hidden."""
+"""Missing: how well, and how fast, a model is found when a fraction of the cells is hidden."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from math import log10
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup import metrics
 from scoup.coupled import CoupledData
+from scoup.errors import ScoupError
+from scoup.experiments._records import Inputs, Model, Outcome
+from scoup.experiments.missing import Spec
 from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.records import Factors
+from scoup.metrics import held_out_error, snr
+from scoup.records import Array, Factors
 from scoup.tensor import SparseTensor
-
-Array = NDArray[Any]
 
 SNR = Measure(
     "snr", "dB", "higher", None, None, "|X_m|^2 / |X_m - X_0|^2, X_0 the model with nothing missing"
@@ -34,51 +30,54 @@ MEAN_ERROR = Measure(
 )
 SECONDS = Measure("seconds", "s", "lower", 0.0, None, "processor time of the fit")
 SWEEPS = Measure("sweeps", "sweeps", "none", 0.0, None, "sweeps until the fit stopped")
+# What counts as "high SNR for a fair amount of missing data": the paper gives no numbers.
+FAIR_FRACTION = 0.5
+MIN_HIGH_SNR_DB = 10.0
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The model of one variant, what its fits took, and the cells (N, n) it never saw with their values (n,)."""
+def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
+    """Compare, for each plan, the model of each variant with that of the whole data."""
+    metrics: list[Metric] = []
+    fractions: dict[str, float] = {}
+    for plan in spec.plans:
+        models = [inputs.model(plan, variant) for variant in spec.variants]
+        fractions = {model.variant: model.fraction for model in models}
+        if 0 not in fractions.values():
+            raise ScoupError.expected("variants", "one that hides nothing", spec.variants)
+        whole = next(model for model in models if model.fraction == 0).merged.factors
+        for model in models:
+            here = context.on(plan=plan, variant=model.variant)
+            metrics += _compare(model, whole, inputs.dataset.data, here)
+    return Outcome(metrics, notes={"fractions": fractions})
 
-    fraction: float
-    factors: Factors
-    times: Sequence[Mapping[str, float]]
-    coords: Array = field(default_factory=lambda: np.empty((0, 0), dtype=np.int32))
-    truth: Array = field(default_factory=lambda: np.empty(0))
 
-
-def measure(data: CoupledData, variants: Mapping[str, Fitted], context: Context) -> list[Metric]:
-    """Return the measures of each variant against the one that hides nothing."""
-    whole = next(fitted.factors for fitted in variants.values() if fitted.fraction == 0)
-    found = []
-    for variant, fitted in variants.items():
-        here, at = context.on(variant=variant), {"fraction": fitted.fraction}
-        found.append(here.metric(SECONDS, sum(times["cpu"] for times in fitted.times), **at))
-        found.append(here.metric(SWEEPS, sum(times["sweeps"] for times in fitted.times), **at))
-        if fitted.fraction > 0:
-            ratio = metrics.snr(fitted.factors, whole)
-            found += [] if np.isinf(ratio) else [here.metric(SNR, 10 * log10(ratio), **at)]
-            found.append(
-                here.metric(
-                    ERROR, metrics.held_out_error(fitted.truth, fitted.coords, fitted.factors), **at
-                )
-            )
-            found.append(
-                here.metric(
-                    MEAN_ERROR, mean_error(fitted.truth, visible_mean(data, fitted.truth)), **at
-                )
-            )
-    return found
+def _compare(model: Model, whole: Factors, data: CoupledData, context: Context) -> list[Metric]:
+    """Return what one model took and, if cells were hidden, how well it does without them."""
+    factors, truth, at = model.merged.factors, model.truth, {"fraction": model.fraction}
+    metrics = [
+        context.metric(SECONDS, model.seconds, **at),
+        context.metric(SWEEPS, model.sweeps, **at),
+    ]
+    if model.fraction == 0:
+        return metrics
+    ratio = snr(factors, whole)
+    if np.isfinite(ratio):
+        metrics.append(context.metric(SNR, 10 * log10(ratio), **at))
+    error = held_out_error(truth, model.coords, factors)
+    guess = mean_error(truth, visible_mean(data, truth))
+    return [
+        *metrics,
+        context.metric(ERROR, error, **at),
+        context.metric(MEAN_ERROR, guess, **at),
+    ]
 
 
 def visible_mean(data: CoupledData, truth: Array) -> float:
-    """Mean of the cells of a dense tensor that were not hidden."""
+    """Return the mean of the visible cells of the tensor; ``truth`` are the hidden ones."""
     tensor = data.blocks[0]
     values = tensor.values.values if isinstance(tensor.values, SparseTensor) else tensor.values
-    return float(
-        (values.sum(dtype=np.float64) - truth.sum(dtype=np.float64))
-        / max(tensor.observed - truth.size, 1)
-    )
+    total = values.sum(dtype=np.float64) - truth.sum(dtype=np.float64)
+    return float(total / max(tensor.observed - truth.size, 1))
 
 
 def mean_error(truth: Array, guess: float) -> float:
@@ -91,18 +90,13 @@ def mean_error(truth: Array, guess: float) -> float:
     return float(np.sum((truth - guess) ** 2) / max(float(truth @ truth), np.finfo(float).tiny))
 
 
-def claims(found: Sequence[Metric]) -> list[Claim]:
-    """Set the paper's "high SNR for a fair amount of missing data" beside ours; it gives no number."""
+def claims(metrics: Sequence[Metric]) -> list[Claim]:
+    """Compare with the paper: a high SNR for a fair amount of missing data, without a number."""
     judged = []
-    for fraction in sorted({metric.at["fraction"] for metric in pick(found, "snr")}):
-        for plan in sorted({metric.plan for metric in found}):
-            runs = pick(found, "snr", plan=plan, fraction=fraction)
-            if runs and abs(fraction - 0.5) < 0.01:
-                judged.append(
-                    Claim.of(
-                        (f"SNR with half of the cells missing, plan {plan}", "high", "dB"),
-                        runs,
-                        10.0,
-                    )
-                )
+    runs = [run for run in pick(metrics, "snr") if abs(run.at["fraction"] - FAIR_FRACTION) < 0.01]
+    for fraction in sorted({run.at["fraction"] for run in runs}):
+        for plan in sorted({run.plan for run in pick(runs, "snr", fraction=fraction)}):
+            texts = (f"SNR with half of the cells missing, plan {plan}", "high", "dB")
+            same = pick(runs, "snr", plan=plan, fraction=fraction)
+            judged.append(Claim.of(texts, same, MIN_HIGH_SNR_DB))
     return judged

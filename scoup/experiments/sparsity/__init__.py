@@ -6,7 +6,8 @@ from scoup.datasets import Traits
 from scoup.specs import ExperimentSpec, FinishName
 
 CAPTIONS = {
-    "sparsity": "Cost against output size, both relative to full ALS, as fewer and fewer indices are kept."
+    "sparsity": "Cost against output size, both relative to full ALS, as fewer and fewer indices "
+    "are kept."
 }
 
 

@@ -1,69 +1,56 @@
-"""Relative output size against relative cost, a panel for each data set."""
-
-from __future__ import annotations
+"""Draw relative cost against relative output size, one panel per data set."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from scoup.listing import members
 from scoup.measures import Metric
 from scoup.plot import style
 
-CONTROLS = ("control_cost", "planted_output_size")
+PLANTED = ("control_cost", "planted_output_size")
 
 
-def figure(metrics: Sequence[Metric]) -> Figure:
+def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw a panel for each data set, a curve over sampling factors for each finish."""
+    del material
     table = style.frame(metrics)
     datasets = list(dict.fromkeys(table.dataset))
-    drawn, grid = style.panels(len(datasets))
+    figure, grid = style.panels(len(datasets))
     for axes, dataset in zip(grid[0], datasets, strict=True):
-        for number, finish in enumerate(
-            name for name in style.FINISHES if name in set(table.finish)
-        ):
-            _curve(
-                axes,
-                table[(table.dataset == dataset) & (table.finish == finish)],
-                number,
-                style.FINISHES[finish],
-            )
-        _controls(axes, table[table.dataset == dataset])
+        runs = table[table.dataset == dataset]
+        for number, (finish, label) in enumerate(style.finishes(table).items()):
+            _curve(axes, runs[runs.finish == finish], number, label)
+        _controls(axes, runs)
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
-        axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle="--")
+        style.unit_line(axes)
         style.plain_log(axes.yaxis)
     grid[0, 0].set_ylabel("cost / cost of full ALS")
-    shown = dict(
-        entry
+    handles = {
+        label: handle
         for axes in grid[0]
-        for entry in zip(*reversed(axes.get_legend_handles_labels()), strict=True)
-    )
-    drawn.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=len(shown))
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles))
     style.letter(grid)
-    return drawn
+    return figure
 
 
 def _controls(axes: Axes, table: pd.DataFrame) -> None:
-    """Mark the cost of random factors and, where the data was made of factors, size and cost of these."""
+    """Mark the cost of random factors and, if there are any, cost and size of the planted ones."""
     style.control(axes, table, "control_cost", "random", "random factors")
-    planted = (
-        table[table.name.isin(CONTROLS) & (table.get("control", "") == "planted")]
-        .groupby("name")
-        .value.median()
-    )
+    planted = table[table.name.isin(PLANTED) & (table.get("control", "") == "planted")]
     if len(planted):
-        axes.errorbar(
-            [planted.planted_output_size], [planted.control_cost], label="planted", **style.look(3)
-        )
+        level = planted.groupby("name").value.median()
+        look = style.look(len(members("scoup.finishes")))
+        axes.errorbar([level.planted_output_size], [level.control_cost], label="planted", **look)
 
 
 def _curve(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:
     size = style.quartiles(table[table.name == "relative_output_size"], "plan").sort_values("mid")
     cost = style.quartiles(table[table.name == "relative_cost"], "plan").loc[size.index]
-    axes.errorbar(
-        size.mid, cost.mid,
-        xerr=[size.mid - size.low, size.high - size.mid], yerr=[cost.mid - cost.low, cost.high - cost.mid],
-        label=label, **style.look(number),
-    )  # fmt: skip
+    style.points(axes, size, cost, label=label, **style.look(number))

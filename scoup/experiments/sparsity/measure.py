@@ -1,21 +1,19 @@
 """Sparsity: how many fewer numbers a sampled model needs, and what that costs."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup import metrics
 from scoup.coupled import CoupledData
-from scoup.experiments._controls import OUTPUT_SIZE, controls, costs, random_factors
+from scoup.experiments._controls import OUTPUT_SIZE, CostScale, control, costs, random_control
+from scoup.experiments._records import Inputs, Model, Outcome
+from scoup.experiments.sparsity import Spec
 from scoup.measures import Claim, Context, Measure, Metric, pick
 from scoup.merge import merge
-from scoup.records import Factors, Fit, Sample
+from scoup.metrics import output_size
+from scoup.records import Array, Merged
 from scoup.specs import MergeSpec
 
 RELATIVE_SIZE = Measure(
@@ -24,72 +22,77 @@ RELATIVE_SIZE = Measure(
 PLANTED_SIZE = Measure(
     "planted_output_size", "ratio", "none", 0.0, None, "non-zeros of the full fit over the planted"
 )
-Array = NDArray[Any]
-Runs = Mapping[str, tuple[Sequence[Fit], Sequence[Sample]]]
-
-
-def measure(
-    data: CoupledData, runs: Runs, full: Factors, finishes: Sequence[str], context: Context,
-    planted: Sequence[Array] = (),
-) -> list[Metric]:  # fmt: skip
-    """Return output size and cost relative to the ``full`` model; ``runs`` holds fits and samples by plan.
-
-    ``planted`` are the factors that simulated data was made of, where it was: a control, like the random ones.
-    """
-    reference, zero = metrics.cost(data, full), metrics.zero_cost(data)
-    size = metrics.output_size(full)
-    chance = random_factors(data, full.rank, context.seed)
-    found = controls(context.on(plan="random"), data, chance, reference, "random")
-    if planted:
-        ideal = context.on(plan="planted")
-        found += controls(ideal, data, planted, reference, "planted")
-        theirs = sum(int(np.count_nonzero(factor)) for factor in planted)
-        found.append(ideal.metric(PLANTED_SIZE, size / theirs, control="planted"))
-    for plan, (fits, samples) in runs.items():
-        here = context.on(plan=plan)
-        for finish in finishes:
-            merged = merge(fits, samples, data, MergeSpec(merge="joint", finish=finish))
-            mine = metrics.output_size(merged.factors)
-            found.append(here.metric(OUTPUT_SIZE, mine, finish=finish))
-            # A model without a single non-zero has no size to divide by: it counts as one number.
-            found.append(here.metric(RELATIVE_SIZE, size / max(mine, 1), finish=finish))
-            found += costs(here, merged.report.cost, reference, zero, finish=finish)
-    return found
-
-
 # What counts as "good approximation cost": the paper names no bound.
-GOOD_COST = 1.2
-CLAIMED = {"portion": ("2", 2.0), "random": ("5", 5.0)}
+MAX_GOOD_COST = 1.2
+# By data set: the paper's number as it is printed, and as a bar.
+PAPER_SIZES = {"portion": ("2", 2.0), "random": ("5", 5.0)}
 
 
-def claims(found: Sequence[Metric]) -> list[Claim]:
-    """Set the paper's output sizes beside ours at the sparsest setting whose median cost stays good.
+def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
+    """Return output size and cost of every plan and finish, relative to those of the baseline."""
+    baseline, data = inputs.model(spec.baseline), inputs.view(spec.baseline)
+    full = baseline.merged.factors
+    scale, full_size = CostScale.of(data, full), output_size(full)
+    metrics = random_control(context.on(plan="random"), data, full.rank, scale)
+    # Only data that was made of factors says which; no fit ever reads this.
+    planted = [np.array(factor) for factor in inputs.planted.get("factors", [])]
+    if planted:
+        metrics += _planted_control(context.on(plan="planted"), data, planted, scale, full_size)
+    for plan in spec.plans:
+        model, here = inputs.model(plan), context.on(plan=plan)
+        for finish in spec.finishes:
+            merged = _merged(model, data, finish, baseline)
+            size = output_size(merged.factors)
+            metrics.append(here.metric(OUTPUT_SIZE, size, finish=finish))
+            # A model of zeros only has no size to divide by: it counts as one number.
+            metrics.append(here.metric(RELATIVE_SIZE, full_size / max(size, 1), finish=finish))
+            metrics += costs(here, merged.report.cost, scale, finish=finish)
+    return Outcome(metrics, notes={"plans": spec.plans, "finishes": spec.finishes})
 
-    Where none does, the setting of least cost is shown, and the claim does not hold.
+
+def _planted_control(
+    context: Context, data: CoupledData, planted: list[Array], scale: CostScale, full_size: int
+) -> list[Metric]:
+    """Measure cost and size of the factors that simulated data was made of."""
+    size = sum(int(np.count_nonzero(factor)) for factor in planted)
+    ratio = context.metric(PLANTED_SIZE, full_size / size, control="planted")
+    return [*control(context, data, planted, scale, "planted"), ratio]
+
+
+def _merged(model: Model, data: CoupledData, finish: str, baseline: Model) -> Merged:
+    """Merge the fits of a plan, unless the stage ``merge`` has done so on the same data."""
+    spec = model.spec.part(MergeSpec).replace(finish=finish)
+    plan, full = model.spec, baseline.spec
+    if finish == plan.finish and (plan.values, plan.weights) == (full.values, full.weights):
+        return model.merged
+    return merge(model.fits, model.samples, data, spec)
+
+
+def claims(metrics: Sequence[Metric]) -> list[Claim]:
+    """Compare the paper's output sizes with ours at the sparsest setting of good median cost.
+
+    If no setting has a good cost, that of the lowest cost is shown, and the claim does not hold.
     """
     judged = []
-    for dataset in sorted({metric.dataset for metric in found}):
-        paper, bar = CLAIMED.get(dataset, ("-", None))
-        settings = sorted(
-            {
-                (metric.plan, metric.at["finish"])
-                for metric in pick(found, "relative_cost", dataset=dataset)
-            }
-        )
+    for dataset in sorted({metric.dataset for metric in pick(metrics, "relative_cost")}):
+        runs = [metric for metric in metrics if metric.dataset == dataset]
+        settings = sorted({(run.plan, run.at["finish"]) for run in pick(runs, "relative_cost")})
         sizes, costs_of = (
-            [
-                pick(found, name, dataset=dataset, plan=plan, finish=finish)
+            {
+                (plan, finish): pick(runs, name, plan=plan, finish=finish)
                 for plan, finish in settings
-            ]
+            }
             for name in ("relative_output_size", "relative_cost")
         )
-        good = [n for n, runs in enumerate(costs_of) if _median(runs) <= GOOD_COST]
+        good = [setting for setting in settings if _median(costs_of[setting]) <= MAX_GOOD_COST]
         best = (
-            max(good, key=lambda n: _median(sizes[n]))
+            max(good, key=lambda setting: _median(sizes[setting]))
             if good
-            else min(range(len(settings)), key=lambda n: _median(costs_of[n]))
+            else min(settings, key=lambda setting: _median(costs_of[setting]))
         )
-        text = f"output size of full ALS over ours on {dataset}, at {_median(costs_of[best]):.3g} times its cost"
+        paper, bar = PAPER_SIZES.get(dataset, ("-", None))
+        cost = f"{_median(costs_of[best]):.3g} times its cost"
+        text = f"output size of full ALS over ours on {dataset}, at {cost}"
         claim = Claim.of((text, paper, "ratio"), sizes[best], bar)
         judged.append(claim if good or bar is None else replace(claim, holds=False))
     return judged

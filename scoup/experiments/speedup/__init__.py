@@ -6,8 +6,8 @@ from scoup.datasets import Traits
 from scoup.specs import Count, ExperimentSpec, Factors, FinishName
 
 CAPTIONS = {
-    "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, finish and number of "
-    "workers."
+    "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, "
+    "finish and number of workers."
 }
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
@@ -31,8 +31,5 @@ class Spec(ExperimentSpec):
 
 def suits(traits: Traits) -> str:
     """Refuse missing cells, which the reference cannot take."""
-    return (
-        "the printed algorithm, with which it compares, knows no missing cells"
-        if traits.missing
-        else ""
-    )
+    reason = "the printed algorithm, with which it compares, knows no missing cells"
+    return reason if traits.missing else ""

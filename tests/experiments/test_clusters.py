@@ -1,0 +1,131 @@
+"""Components bring planted groups together, purity is judged fairly, images keep their places."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scoup import plot
+from scoup.coupled import Dataset
+from scoup.experiments.clusters import Spec
+from scoup.experiments.clusters.measure import claims, measure, purity, upright
+from scoup.measures import Context, pick
+from scoup.metrics import block_fits
+from scoup.records import Labels
+from scoup.seeds import generator
+from tests.experiments.figures import texts
+from tests.experiments.models import inputs, model
+from tests.experiments.things import dishes, nouns
+
+CONTEXT = Context("clusters", "planted", "whole", "", 0, "simulated")
+SPEC = Spec(datasets=["planted"], plan="groups", top=3, deals=400)
+GROUPS = {
+    "rank": 3, "values": "standardised", "weights": {"balanced": [1, 5]}, "sampling": [1, 2, 1],
+    "shared": 0.5, "repetitions": 2, "max_iter": 60, "finish": "complete",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def given():
+    dataset = nouns()
+    return inputs(dataset, model(dataset, "groups", GROUPS))
+
+
+@pytest.fixture(scope="module")
+def factors(given):
+    return upright(given.model("groups").merged.factors, things=0, subjects=2)
+
+
+@pytest.fixture(scope="module")
+def outcome(given):
+    return measure(given, SPEC, CONTEXT)
+
+
+def test_planted_categories_beat_random_deals(outcome):
+    (mean,), (null,), (p_value,) = (
+        pick(outcome.metrics, name) for name in ("mean_purity", "null_purity", "p_value")
+    )
+    assert mean.value > null.value + 0.2
+    assert p_value.value < 0.05
+    assert len(pick(outcome.metrics, "purity")) == 2 * 3
+    assert {metric.plan for metric in outcome.metrics} == {"groups"}
+    (claim,) = claims(outcome.metrics)
+    assert claim.holds
+
+
+def test_categories_that_mean_nothing_do_not_beat_random_deals(given):
+    labels = given.dataset.labels
+    dealt = generator(3, "test", "deal").permutation(labels[0].columns["category"])
+    shuffled = [Labels("noun", labels[0].ids, {"category": dealt}), *labels[1:]]
+    metrics = measure(inputs(Dataset(given.dataset.data, shuffled), *given.models), SPEC, CONTEXT)
+    assert pick(metrics.metrics, "p_value")[0].value > 0.05
+    assert not claims(metrics.metrics)[0].holds
+
+
+def test_components_point_up_and_the_model_does_not_change(given, factors):
+    assert (factors.modes[2].sum(axis=0) >= 0).all()
+    fits = given.model("groups").merged.report.block_fits
+    assert fits["tensor"] > 0.9
+    assert block_fits(given.view("groups"), factors) == pytest.approx(fits, abs=1e-6)
+
+
+def test_purity_counts_the_most_frequent_category():
+    codes = np.array([[0, 0, 1, 2]])
+    assert purity(codes, np.array([[0, 1, 2]]))[0] == pytest.approx(2 / 3)
+
+
+def test_ends_name_both_signs_and_latent_images_keep_their_places(outcome, factors):
+    component = outcome.facts["components"][0]
+    scores = factors.modes[0][:, 0]
+    assert component["ends"]["+"]["noun"][0]["name"] == f"noun{scores.argmax()}"
+    assert component["ends"]["-"]["noun"][0]["name"] == f"noun{scores.argmin()}"
+    np.testing.assert_allclose(outcome.arrays["maps"].reshape(3, -1), factors.modes[1].T, rtol=1e-6)
+
+
+def test_images_are_drawn_where_voxels_have_places(given, outcome):
+    figure = plot.draw("clusters", outcome.metrics, [(outcome.facts, outcome.arrays)])
+    assert len([axes for axes in figure.axes if axes.images]) == 3 * 3
+    assert any("simulated data: planted" in text for text in texts(figure))
+    bare = inputs(Dataset(given.dataset.data, given.dataset.labels), *given.models)
+    assert not measure(bare, SPEC, CONTEXT).arrays
+
+
+def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words():
+    dataset = dishes()
+    plan = model(dataset, "groups", GROUPS | {"sampling": [1, 1, 2, 1]})
+    outcome = measure(inputs(dataset, plan), SPEC, CONTEXT)
+    assert pick(outcome.metrics, "p_value")[0].value < 0.05
+    assert outcome.facts["names"] == ["dish", "taste", "subject"]
+    subjects = upright(plan.merged.factors, things=1, subjects=0).modes[0]
+    assert (subjects.sum(axis=0) >= 0).all()
+    shown = " ".join(texts(plot.draw("clusters", outcome.metrics, [(outcome.facts, {})])))
+    assert "dish1" in shown
+    assert "Taste1" in shown
+    for word in ("noun", "question", "voxel"):
+        assert word not in shown
+
+
+def test_the_page_holds_everything_itself_and_escapes_names(outcome):
+    page = pytest.importorskip("scoup.experiments.clusters.page").page
+    component = outcome.facts["components"][0]
+    ends = component["ends"]
+    bad = [{**ends["+"]["noun"][0], "name": "<script>"}]
+    renamed = {**component, "ends": {**ends, "+": {**ends["+"], "noun": bad}}}
+    facts = {**outcome.facts, "components": [renamed, *outcome.facts["components"][1:]]}
+    files = page(facts, outcome.arrays)
+    text = files["index.html"].decode()
+    assert "http" not in text.replace("http-equiv", "")
+    assert "&lt;script&gt;" in text
+    assert "simulated data" in text
+    images = [f"component{number}.nii.gz" for number in (1, 2, 3)]
+    assert sorted(files) == [*images, "index.html"]
+
+
+def test_without_places_the_page_has_no_images(outcome):
+    page = pytest.importorskip("scoup.experiments.clusters.page").page
+    assert sorted(page(outcome.facts, {})) == ["index.html"]
+
+
+def test_the_weakest_p_value_of_all_seeds_decides(outcome):
+    worse = [replace(metric, value=0.2, seed=1) for metric in pick(outcome.metrics, "p_value")]
+    assert not claims([*outcome.metrics, *worse])[0].holds

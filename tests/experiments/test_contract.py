@@ -1,0 +1,80 @@
+"""Every experiment, found by listing, keeps the contract of :mod:`scoup.experiments`."""
+
+import subprocess
+import sys
+from inspect import signature
+
+import pytest
+
+from scoup import experiments
+from scoup.datasets import Traits
+from scoup.measures import Context, Measure
+from scoup.specs import ExperimentSpec
+
+NAMES = experiments.names()
+FIGURES = [
+    (name, figure) for name in NAMES for figure in experiments.declared(name).CAPTIONS
+]  # each figure belongs to one experiment
+DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
+COUNTS = Traits(("wall", "poster", "day"), sparse=True)
+
+
+def parameters(function):
+    return list(signature(function).parameters)
+
+
+def test_experiments_are_found():
+    assert {"accuracy", "clusters", "missing", "sparsity", "speedup"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_are_declared_and_described(name):
+    spec = experiments.declared(name).Spec
+    assert issubclass(spec, ExperimentSpec)
+    for setting, schema in spec.model_json_schema()["properties"].items():
+        assert schema.get("description"), f"{name}.{setting} has no description"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_suits_some_data_and_says_why_it_does_not_suit_other(name):
+    reasons = [experiments.declared(name).suits(traits) for traits in (DENSE, COUNTS)]
+    assert "" in reasons
+    assert all(isinstance(reason, str) for reason in reasons)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measure_and_claims_take_what_the_contract_says(name):
+    module = experiments.measuring(name)
+    assert parameters(module.measure) == ["inputs", "spec", "context"]
+    assert len(parameters(module.claims)) == 1
+    if hasattr(experiments.declared(name), "parts"):
+        assert parameters(module.measure_part) == ["inputs", "spec", "part", "seed"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_about_nothing_are_none(name):
+    other = Context(name, "planted", "whole", "plan", 0, "simulated")
+    metric = other.metric(Measure("something_else", "s", "none"), 1.0)
+    assert experiments.measuring(name).claims([]) == []
+    assert experiments.measuring(name).claims([metric]) == []
+
+
+@pytest.mark.parametrize(("name", "figure"), FIGURES)
+def test_every_caption_has_a_function_that_draws_it(name, figure):
+    assert experiments.experiment_of(figure) == name
+    assert experiments.declared(name).CAPTIONS[figure].endswith(".")
+    assert parameters(getattr(experiments.drawing(figure), figure)) == ["metrics", "material"]
+
+
+def test_no_two_experiments_declare_the_same_figure():
+    figures = [figure for _, figure in FIGURES]
+    assert len(figures) == len(set(figures))
+
+
+def test_declarations_import_nothing_heavy():
+    code = (
+        "import sys; from scoup import experiments as e; [e.declared(n) for n in e.names()]; "
+        "print(sorted({'matplotlib', 'numba', 'scipy', 'pandas'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
