@@ -1,18 +1,24 @@
-"""Planted stars are found, typed, ranked and scored; truth is used by the scoring alone."""
+"""Planted stars are found, typed, sorted and scored; truth is used by the scoring alone."""
+
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoup import pipeline
 from scoup.coupled import CoupledData, Dataset
-from scoup.experiments.anomaly import detect, kinds
+from scoup.experiments._records import Inputs, Model
+from scoup.experiments.anomaly import Spec, kinds
 from scoup.experiments.anomaly import measure as anomaly
+from scoup.experiments.anomaly.detect import detect
 from scoup.measures import Context, pick
 from scoup.records import Labels
 from scoup.seeds import generator
-from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor
+from scoup.values import view
 
 USERS, DAYS = 60, 30
 CONTEXT = Context("anomaly", "planted", "whole", "all", 0, "simulated")
@@ -33,93 +39,132 @@ def network():
     return CoupledData(SparseTensor(cells, np.ones(cells.shape[1]), (USERS, USERS, DAYS)))
 
 
-def spec(value, **sample):
-    chosen = {"sampling": (1, 1, 2), "shared": 0.3, "repetitions": 4, **sample}
-    fits = FitSpec(rank=6, init="random", max_iter=40, tol=0.0)
-    return detect.DetectSpec(value, (1.0,), SampleSpec(rank=6, **chosen), fits, MergeSpec())
+def model_of(data, values, **changes):
+    """What the corridor leaves of a plan."""
+    chosen = {"sampling": [1, 1, 2], "shared": 0.3, "repetitions": 4, **changes}
+    plan = PlanSpec(rank=6, init="random", max_iter=40, tol=0.0, values=values, **chosen)
+    run = pipeline.run(view(data, plan.values, plan.weights), plan, seed=0)
+    return Model("walls", "whole", plan, run.samples, run.fits, run.merged)
 
 
 @pytest.fixture(scope="module")
-def table(network):
-    return detect.detect(network, spec("rare"), seed=0)
+def model(network):
+    return model_of(network, "rare")
+
+
+@pytest.fixture(scope="module")
+def table(network, model):
+    return detect(model, network.blocks[0].values)
+
+
+@pytest.fixture(scope="module")
+def dataset(network):
+    users = np.arange(100, 100 + USERS)
+    dates = (np.datetime64("2008-01-01") + np.arange(DAYS)).astype(str)
+    return Dataset(network, [Labels("wall", users), Labels("poster", users), Labels("day", dates)])
 
 
 def test_the_spammer_comes_out_on_top_and_the_birthday_next(table):
-    first, second, *_ = anomaly.read_found(table["found"])
+    first, second, *_ = table.findings
     assert (first.kind, first.leaders[1:], first.size >= 30) == ("star-out", (5, 7), True)
     assert (second.kind, second.leaders[0], second.leaders[2]) == ("star-in", 9, 20)
 
 
 def test_a_conversation_is_typed_but_never_above_a_burst(network):
-    found = anomaly.read_found(
-        detect.detect(network, spec("counts", sampling=(1, 1, 1)), seed=0)["found"]
-    )
+    model = model_of(network, "unchanged", sampling=[1, 1, 1])
+    findings = detect(model, network.blocks[0].values).findings
     talks = [
-        place
-        for place, one in enumerate(found)
-        if one.kind == "conversation" and one.leaders[:2] == (1, 2)
+        position
+        for position, finding in enumerate(findings)
+        if finding.kind == "conversation" and finding.leaders[:2] == (1, 2)
     ]
-    bursts = [place for place, one in enumerate(found) if one.kind in kinds.ANOMALIES]
+    bursts = [n for n, finding in enumerate(findings) if finding.kind in kinds.ANOMALIES]
     assert talks
     assert max(bursts) < min(talks)
 
 
 def test_rare_values_let_a_long_conversation_count_for_next_to_nothing(network):
-    posts = network.blocks[0].values
-    values = detect.valued(posts, "rare")
+    posts, values = (data.blocks[0].values for data in (network, view(network, "rare")))
     talk = (posts.coords[0] == 1) & (posts.coords[1] == 2)
     assert float(np.sum(values.values[talk] ** 2)) == pytest.approx(1 / talk.sum())
 
 
-@pytest.mark.parametrize("value", detect.VALUES)
-def test_values_keep_the_cells(network, value):
-    posts = network.blocks[0].values
-    np.testing.assert_array_equal(detect.valued(posts, value).coords, posts.coords)
+@pytest.mark.parametrize("values", ["unchanged", "binary", "log", "rare"])
+def test_values_keep_the_cells(network, values):
+    revalued = view(network, values).blocks[0].values
+    np.testing.assert_array_equal(revalued.coords, network.blocks[0].values.coords)
 
 
-def test_same_seed_same_table_whatever_the_jobs(network, table):
-    again = detect.detect(network, detect.DetectSpec(**{**vars(spec("rare")), "jobs": 3}), seed=0)
-    assert again == table
+def test_repetitions_and_their_merge_are_read_and_a_single_repetition_is_not_merged(network, table):
+    assert table.components == (4 + 1) * 6
+    single = detect(model_of(network, "rare", repetitions=1), network.blocks[0].values)
+    assert single.components == 6
+    assert {finding.source for finding in single.findings} == {"repetition 0"}
 
 
-def test_an_empty_sample_gives_an_empty_table(network):
-    sparse = spec("counts", sampling=(12, 12, 5), repetitions=2)
+def test_an_empty_sample_gives_an_empty_table():
     lonely = CoupledData(SparseTensor(np.array([[0], [1], [2]]), np.ones(1), (USERS, USERS, DAYS)))
-    assert detect.detect(lonely, sparse, seed=0)["found"] is not None
+    model = model_of(lonely, "unchanged", sampling=[12, 12, 5], repetitions=2)
+    assert detect(model, lonely.blocks[0].values).findings is not None
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 50])
+def test_the_largest_entries_are_those_of_a_stable_sort(count):
+    vector = np.round(generator(0, "test", "largest").standard_normal(50), 1)
+    expected = np.argsort(-np.abs(vector), kind="stable")[:count]
+    np.testing.assert_array_equal(kinds.largest(vector, count), expected)
 
 
 def test_scores_are_measured_against_the_truth_and_the_direct_count(network, table):
     posts = network.blocks[0].values
     planted = {"star-out": {(5, 7)}, "star-in": {(9, 20)}}
-    found = anomaly.measure({"rare": table}, posts, planted, CONTEXT)
+    metrics = anomaly.score({"rare": table}, posts, planted, CONTEXT)
     for kind in planted:
-        assert pick(found, "precision_at", plan=anomaly.ALL, kind=kind, k=1)[0].value == 1
-        assert pick(found, "planted_found", plan=anomaly.ALL, kind=kind)[0].value == 1
-    wrong = anomaly.measure(
-        {"rare": table}, posts, {"star-out": {(5, 8)}, "star-in": {(8, 20)}}, CONTEXT
+        assert pick(metrics, "precision_at", plan=anomaly.ALL, kind=kind, k=1)[0].value == 1
+        assert pick(metrics, "planted_found", plan=anomaly.ALL, kind=kind)[0].value == 1
+    wrong = {"star-out": {(5, 8)}, "star-in": {(8, 20)}}
+    metrics = anomaly.score({"rare": table}, posts, wrong, CONTEXT)
+    assert {metric.value for metric in metrics if metric.name == "planted_found"} == {0.0}
+
+
+def test_without_truth_only_the_direct_count_is_measured(dataset, model):
+    outcome = anomaly.measure(
+        Inputs(dataset, [model]), Spec(datasets=["planted"], plans=["walls"]), CONTEXT
     )
-    assert {metric.value for metric in wrong if metric.name == "planted_found"} == {0.0}
-
-
-def test_without_truth_only_the_direct_count_is_measured(network, table):
-    found = anomaly.measure({"rare": table}, network.blocks[0].values, None, CONTEXT)
-    assert not pick(found, "planted_found")
-    assert pick(found, "largest_found", kind="star-out")
+    assert not pick(outcome.metrics, "planted_found")
+    assert pick(outcome.metrics, "largest_found", kind="star-out")
 
 
 def test_the_largest_stars_are_counted_directly(network):
-    assert (5, 7) in anomaly.largest_stars(network.blocks[0].values, kinds.POSTER, top=1)
-    assert (9, 20) in anomaly.largest_stars(network.blocks[0].values, kinds.WALL, top=1)
+    assert (5, 7) in anomaly.largest_stars(network.blocks[0].values, kinds.POSTER, count=1)
+    assert (9, 20) in anomaly.largest_stars(network.blocks[0].values, kinds.WALL, count=1)
 
 
-def test_the_table_for_people_has_ids_and_dates(network, table):
-    users = np.arange(100, 100 + USERS)
-    dates = (np.datetime64("2008-01-01") + np.arange(DAYS)).astype(str)
-    labels = [Labels("wall", users), Labels("poster", users), Labels("day", dates)]
-    facts, _ = anomaly.material({"rare": table}, Dataset(network, labels), CONTEXT)
-    first = facts["rows"][0]
+EVENTS = [
+    {"kind": "spammer", "posters": [105], "walls": [120, 121], "days": [7]},
+    {"kind": "birthday", "posters": [130, 131], "walls": [109], "days": [20]},
+    {"kind": "flood", "posters": [101], "walls": [102], "days": [3]},
+]
+
+
+def test_the_experiment_judges_by_what_was_planted_and_names_ids_and_dates(dataset, model):
+    inputs = Inputs(dataset, [model], planted={"planted": EVENTS})
+    outcome = anomaly.measure(inputs, Spec(datasets=["planted"], plans=["walls"]), CONTEXT)
+    assert pick(outcome.metrics, "planted_found", plan=anomaly.ALL, kind="star-out")[0].value == 1
+    assert [claim.holds for claim in anomaly.claims(outcome.metrics)][-1] is True
+    first = outcome.facts["rows"][0]
     assert (first["poster"], first["day"]) == ("105", "2008-01-08")
-    assert facts["panels"][0]["ids"][1:] == ["105", "2008-01-08"]
+    assert outcome.facts["panels"][0]["ids"][1:] == ["105", "2008-01-08"]
+
+
+def test_both_figures_are_drawn_from_stored_facts(dataset, model):
+    from scoup.experiments.anomaly import figure
+
+    inputs = Inputs(dataset, [model], planted={"planted": EVENTS})
+    outcome = anomaly.measure(inputs, Spec(datasets=["planted"], plans=["walls"]), CONTEXT)
+    material = [(json.loads(json.dumps(outcome.facts, sort_keys=True)), {})]
+    assert len(figure.anomaly(outcome.metrics, material).axes) == 3 * len(material[0][0]["panels"])
+    assert len(figure.anomaly_plans(outcome.metrics, material).axes) == 2
 
 
 @given(st.integers(1, 40), st.floats(0.1, 100), st.integers(0, 5))
@@ -137,11 +182,7 @@ def test_kinds_follow_who_takes_part(counts, kind):
     assert kinds.kind_of(counts) == kind
 
 
-def test_planted_events_become_places(network):
-    events = [
-        {"kind": "spammer", "posters": [105], "walls": [120, 121], "days": [7]},
-        {"kind": "birthday", "posters": [130, 131], "walls": [109], "days": [20]},
-        {"kind": "flood", "posters": [101], "walls": [102], "days": [3]},
-    ]
-    planted = anomaly.read_planted({"planted": events}, np.arange(100, 160))
+def test_planted_events_become_leaders_and_days():
+    planted = anomaly.planted_stars({"planted": EVENTS}, np.arange(100, 160))
     assert planted == {"star-out": {(5, 7)}, "star-in": {(9, 20)}}
+    assert anomaly.planted_stars({}, np.arange(100, 160)) == {}

@@ -1,4 +1,4 @@
-"""Batched folds equal single fits, never see their test nouns, and decide planted pairs correctly."""
+"""Batched folds equal single fits, never see their test nouns, and decide planted pairs."""
 
 from itertools import combinations
 

@@ -81,7 +81,7 @@ def leave_out(data: CoupledData, held: Sequence[int], weight: float | str) -> Pa
 
 
 def _runs(fold: PairFold, spec: Spec, plan: PlanSpec, seed: int) -> Iterator[Array]:
-    """Yield who wins, (rules, decisions, K), in each run; densities are those of the training data."""
+    """Yield who wins, (rules, decisions, K), in each run; densities are of the training data."""
     density = densities(fold.data)
     norms = np.einsum("ijk,ijk->ik", fold.images, fold.images)
     for run in range(spec.runs):
