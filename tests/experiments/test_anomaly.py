@@ -26,7 +26,7 @@ CONTEXT = Context("anomaly", "planted", "whole", "all", 0, "simulated")
 
 @pytest.fixture(scope="module")
 def network():
-    """Noise, a spammer (user 5, day 7), a birthday (wall 9, day 20) and a conversation of 25 days."""
+    """Noise, a spammer (user 5, day 7), a birthday (wall 9, day 20), a conversation of 25 days."""
     rng = generator(0, "test", "network")
     noise = np.array(
         [rng.integers(USERS, size=300), rng.integers(USERS, size=300), rng.integers(DAYS, size=300)]
@@ -175,8 +175,8 @@ def test_participation_counts_equal_entries_whatever_their_size_and_sign(count, 
 
 @pytest.mark.parametrize(
     ("counts", "kind"),
-    [((9, 1, 1), "star-out"), ((1, 9, 1), "star-in"), ((1, 1, 1), "flood"), ((1, 1, 9), "conversation"),
-     ((9, 9, 1), "community"), ((9, 1, 9), "community")],
+    [((9, 1, 1), "star-out"), ((1, 9, 1), "star-in"), ((1, 1, 1), "flood"),
+     ((1, 1, 9), "conversation"), ((9, 9, 1), "community"), ((9, 1, 9), "community")],
 )  # fmt: skip
 def test_kinds_follow_who_takes_part(counts, kind):
     assert kinds.kind_of(counts) == kind
