@@ -1,4 +1,4 @@
-"""The yardstick of the data tests: leave-two-out by ridge regression from the questions, all 1,770 pairs."""
+"""The yardstick of the data tests: leave-two-out by ridge regression, all 1,770 pairs."""
 
 from itertools import combinations
 
@@ -9,7 +9,10 @@ from scoup.threads import one_thread
 
 @one_thread()  # systems this small are slower on many threads
 def leave_two_out(answers, values, alpha=200.0):
-    """Return the share of noun pairs matched right: standardised questions -> voxels, cosine, all in Gram space."""
+    """Return the share of noun pairs decided correctly by cosine.
+
+    The regression is from standardised questions to voxels, computed from the Gram matrix.
+    """
     gram = values @ values.T
     right = 0.0
     pairs = list(combinations(range(len(answers)), 2))
@@ -21,7 +24,8 @@ def leave_two_out(answers, values, alpha=200.0):
         ridge = np.linalg.solve(
             Q[train] @ Q[train].T + alpha * np.eye(train.size), Q[train] @ Q[test].T
         ).T
-        # Rows of ``guess`` and ``truth`` are weights over the nouns' centred images, so products go through the Gram.
+        # Rows of ``guess`` and ``truth`` are weights of the nouns' centred images, so that the
+        # Gram matrix gives their products.
         centre = np.zeros(len(answers))
         centre[train] = 1 / train.size
         guess = np.zeros((2, len(answers)))

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoup.experiments.anomaly import detect, kinds
-from scoup.experiments.anomaly import measure as anomaly
+from scoup import pipeline
+from scoup.experiments._records import Model
+from scoup.experiments.anomaly import kinds
+from scoup.experiments.anomaly.detect import detect
 from scoup.experiments.leave_two_out import choices, folds, rival
-from scoup.experiments.leave_two_out import measure as leave_two_out
+from scoup.experiments.leave_two_out.measure import all_pairs
 from scoup.preprocess import preprocess
-from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.specs import PlanSpec
+from scoup.values import view
 
 FOLDER = Path(os.environ.get("SCOUP_DATA") or "no-such-folder")
 pytestmark = [
@@ -21,7 +24,6 @@ pytestmark = [
         reason="set SCOUP_DATA to a folder that holds the real excerpts in brainq/ and facebook/",
     ),
 ]
-SPEC = leave_two_out.LeaveTwoOutSpec((2, 5), (10.0, 100.0), (1.0,), 12, 10, 200.0, 0)
 # Published for the excerpt: a plain joint SVD at rank 2, projecting with the pseudoinverse.
 JOINT_SVD = {"P1": 0.728, "P3": 0.534}
 
@@ -29,9 +31,9 @@ JOINT_SVD = {"P1": 0.728, "P3": 0.534}
 @pytest.mark.parametrize("subject", list(JOINT_SVD))
 def test_a_weighted_joint_model_beats_the_plain_joint_svd(subject):
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": subject})
-    data, pairs = folds.products(dataset.data), leave_two_out.all_pairs(60)
+    setting = folds.Setting(2, 100.0, sweeps=1)
     matches = folds.match_folds(
-        data, pairs, folds.Setting(2, 100.0, sweeps=1), [("least_squares", 1.0)]
+        folds.products(dataset.data), all_pairs(60), setting, [("least_squares", 1.0)]
     )[0]
     share = choices.right(choices.margins(matches)[:, :, 0, 1]).mean(axis=1)[:, 0]
     assert share.min() > JOINT_SVD[subject] + 0.05
@@ -39,19 +41,21 @@ def test_a_weighted_joint_model_beats_the_plain_joint_svd(subject):
 
 def test_ridge_on_the_questions_gives_the_published_share():
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": "P1"})
-    matches = rival.match_ridge(folds.products(dataset.data), leave_two_out.all_pairs(60), 200.0)
-    assert choices.right(choices.margins(matches)[1, :, 0, 1]).mean() == pytest.approx(
-        0.848, abs=0.001
-    )
+    matches = rival.match_ridge(folds.products(dataset.data), all_pairs(60), 200.0)
+    share = choices.right(choices.margins(matches)[1, :, 0, 1]).mean()
+    assert share == pytest.approx(0.848, abs=0.001)
 
 
 def test_the_largest_stars_of_the_walls_are_found():
     dataset = preprocess("facebook_excerpt", FOLDER / "facebook", {})
-    fit = FitSpec(25, init="random", max_iter=30, tol=0.0)
-    spec = detect.DetectSpec(
-        "rare", (1, 0), SampleSpec(25, (1, 1, 4), None, 0.1, 3), fit, MergeSpec(), jobs=2
-    )
-    found = anomaly.read_found(detect.detect(dataset.data, spec, seed=0)["found"])
-    walls, users = [one for one in found if one.kind == "star-in"], dataset.label("wall").ids
-    assert {int(users[one.leaders[kinds.WALL]]) for one in walls[:4]} >= {17887, 56}
-    assert np.all(np.diff([one.score for one in walls]) <= 0)
+    plan = PlanSpec(
+        rank=25, values="rare", weights=[1, 0], sampling=[1, 1, 4], shared=0.1, repetitions=3,
+        init="random", max_iter=30, tol=0.0,
+    )  # fmt: skip
+    run = pipeline.run(view(dataset.data, plan.values, plan.weights), plan, seed=0, workers=2)
+    model = Model("walls", "whole", plan, run.samples, run.fits, run.merged)
+    findings = detect(model, dataset.data.blocks[0].values).findings
+    walls = [finding for finding in findings if finding.kind == "star-in"]
+    users = dataset.label("wall").ids
+    assert {int(users[finding.leaders[kinds.WALL]]) for finding in walls[:4]} >= {17887, 56}
+    assert np.all(np.diff([finding.score for finding in walls]) <= 0)

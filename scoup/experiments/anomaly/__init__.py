@@ -1,4 +1,4 @@
-"""Anomaly: bursts in counts of who does what to whom and when, from the components of every repetition."""
+"""Anomaly: bursts in counts of who does what to whom and when, read from components."""
 
 from pydantic import Field
 
@@ -6,9 +6,10 @@ from scoup.datasets import Traits
 from scoup.specs import ExperimentSpec
 
 CAPTIONS = {
-    "anomaly": "The strongest component of each kind: its walls, posters and days (or whatever the three modes are).",
-    "anomaly_plans": "Share of the largest stars, counted directly, that each plan finds, and precision of the table "
-    "against what was planted.",
+    "anomaly": "The strongest component of each kind: its walls, posters and days (or whatever the "
+    "three modes are).",
+    "anomaly_plans": "Share of the largest stars, counted directly, that each plan finds, and "
+    "precision of the table against what was planted.",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a component of a (wall, poster, day) tensor looks like, by how many indices take part in each mode.
+"""Kinds of components of a (wall, poster, day) tensor, by how many indices take part in each mode.
 
 star-out      one poster, many walls, one day        a spammer
 star-in       many posters, one wall, one day        a birthday
@@ -7,19 +7,15 @@ conversation  one poster, one wall, many days
 community     anything else
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup.records import Factors
+from scoup.records import Array, Factors
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
 WALL, POSTER, DAY = range(3)
 KINDS = {
     (False, True, True): "star-out",
@@ -29,19 +25,21 @@ KINDS = {
 }
 # The modes whose leading index names a component of a kind.
 NAMED_BY = {
-    "star-out": (POSTER, DAY), "star-in": (WALL, DAY), "flood": (WALL, POSTER, DAY), "conversation": (WALL, POSTER),
+    "star-out": (POSTER, DAY),
+    "star-in": (WALL, DAY),
+    "flood": (WALL, POSTER, DAY),
+    "conversation": (WALL, POSTER),
     "community": (WALL, POSTER, DAY),
-}  # fmt: skip
+}
 ANOMALIES = ("star-out", "star-in", "flood")
-SINGLE = 2.0  # fewer indices than this take part: one does
-READ, STAR = (
-    3,
-    4,
-)  # posters and walls of a community that are looked at, and partners that make a star of one
+MIN_SEVERAL = 2.0  # with fewer indices taking part, only one does
+MAX_MEMBERS = 30  # indices of a mode that a finding names
+MAX_STAR_LEADERS = 3  # strongest posters and walls of a community that may be stars themselves
+MIN_STAR_PARTNERS = 4  # of a poster or wall of a community, to count as a star
 
 
 def participation(column: Array) -> float:
-    """How many indices take part: ``(sum a^2)^2 / sum a^4``, 1 for a single one, n for n equal ones.
+    """Count the indices that take part: ``(sum a^2)^2 / sum a^4``, n for n equal entries.
 
     >>> participation(np.array([1.0, 1.0, 0.0])), participation(np.array([5.0, 0.0]))
     (2.0, 1.0)
@@ -60,16 +58,18 @@ def kind_of(counts: Sequence[float]) -> str:
     >>> kind_of((20.0, 1.0, 1.1)), kind_of((1.0, 1.0, 60.0)), kind_of((9.0, 8.0, 3.0))
     ('star-out', 'conversation', 'community')
     """
-    return KINDS.get((counts[0] < SINGLE, counts[1] < SINGLE, counts[2] < SINGLE), "community")
+    wall, poster, day = (count < MIN_SEVERAL for count in counts)
+    return KINDS.get((wall, poster, day), "community")
 
 
 @dataclass(frozen=True)
-class Found:
-    """One component: its kind, who leads it, how many take part, its size in the data and its score.
+class Finding:
+    """One reading of a component: its kind, its leaders, who takes part, its size and its score.
 
-    ``posts`` are the posts in the data that the component points at; ``size`` the distinct partners (walls of a
-    star-out, posters of a star-in, days of a conversation). ``score`` is what happens a day and leading user: high
-    for a burst around one user, about 1 for a conversation.
+    ``posts`` are the posts in the data that the component points at; ``size`` is the number of
+    distinct partners (walls of a star-out, posters of a star-in, days of a conversation). ``score``
+    is per day and leading user: high for a burst around one user, about 1 for a conversation.
+    ``seen`` counts the components that point at it.
     """
 
     kind: str
@@ -85,104 +85,105 @@ class Found:
 
     @property
     def name(self) -> tuple[Any, ...]:
-        """What it is called by: its kind and the leading indices that define it."""
+        """The kind and the leading indices that define it."""
         return (self.kind, *(self.leaders[mode] for mode in NAMED_BY[self.kind]))
 
 
 def describe(
     factors: Factors, column: int, indices: Sequence[Array], posts: SparseTensor, source: str
-) -> list[Found]:
-    """Describe one component of ``factors``, whose rows stand for ``indices``; nothing if no post is in it.
+) -> list[Finding]:
+    """Describe one component of ``factors``, whose rows stand for ``indices``.
 
-    Stars of one day often share a component: a community of one day is also read as the stars of its strongest
-    posters and walls, as far as these are stars in the data.
+    The list is empty if the component holds no post. Stars of one day often share a component: a
+    community of one day is also read as the stars of its strongest posters and walls, as far as
+    these are stars in the data.
     """
     vectors = [mode[:, column] for mode in factors.modes]
     counts = tuple(participation(vector) for vector in vectors)
     if min(counts) == 0:
         return []
-    members = tuple(
-        _members(v, index, counts[n])
-        for n, (v, index) in enumerate(zip(vectors, indices, strict=True))
-    )
-    leaders = tuple(some[0] for some in members)
-    weight = float(abs(factors.weights[column]))
+    members = tuple(map(_members, vectors, indices, counts))
+    wall, poster, day = (strongest[0] for strongest in members)
     kind = kind_of(counts)
-    readings = [(kind, leaders)]
-    if kind == "community" and counts[DAY] < SINGLE:
+    readings = [(kind, (wall, poster, day))]
+    if kind == "community" and counts[DAY] < MIN_SEVERAL:
         readings += [
-            ("star-out", (leaders[WALL], poster, leaders[DAY])) for poster in members[POSTER][:READ]
+            ("star-out", (wall, leader, day)) for leader in members[POSTER][:MAX_STAR_LEADERS]
         ]
         readings += [
-            ("star-in", (wall, leaders[POSTER], leaders[DAY])) for wall in members[WALL][:READ]
+            ("star-in", (leader, poster, day)) for leader in members[WALL][:MAX_STAR_LEADERS]
         ]
-    found = [_read(kind, who, members, posts, counts) for kind, who in readings]
-    return [
-        replace(one, weight=weight, source=source)
-        for number, one in enumerate(found)
-        if one and (number == 0 or one.size >= STAR)
-    ]
-
-
-def _read(
-    kind: str, leaders: Any, members: Sequence[Sequence[int]], posts: SparseTensor, counts: Any
-) -> Found | None:
-    """Look up what a reading of a component amounts to in the data."""
-    inside = _inside(kind, leaders, members, posts)
-    mass = float(posts.values[inside].sum())
-    if mass == 0:
-        return None
-    partners = [np.unique(posts.coords[mode, inside]).size for mode in range(3)]
-    size = {
-        "star-out": partners[WALL],
-        "star-in": partners[POSTER],
-        "conversation": partners[DAY],
-    }.get(kind, mass)
-    score = _score(kind, size, mass, partners)
-    return Found(kind, leaders, counts, mass, float(size), score, 0.0, "", 1, tuple(members))  # type: ignore[arg-type]
+    weight = float(abs(factors.weights[column]))
+    findings = []
+    for number, (kind, leaders) in enumerate(readings):
+        mass, size, score = _extent(kind, leaders, members, posts)
+        if mass != 0 and (number == 0 or size >= MIN_STAR_PARTNERS):
+            findings.append(
+                Finding(kind, leaders, counts, mass, size, score, weight, source, 1, members)  # type: ignore[arg-type]
+            )
+    return findings
 
 
 def _members(vector: Array, index: Array, count: float) -> tuple[int, ...]:
-    """The indices that take part, strongest first, as many as participation says (and 30 at most)."""
-    order = np.argsort(-np.abs(vector), kind="stable")[: min(30, max(1, round(count)))]
-    return tuple(int(index[place]) for place in order)
+    """Return the indices that take part, strongest first, as many as participation says."""
+    return tuple(index[largest(vector, min(MAX_MEMBERS, max(1, round(count))))].tolist())
+
+
+def largest(vector: Array, count: int) -> Array:
+    """Return the positions of the ``count`` largest entries by magnitude, largest first.
+
+    Entries of equal size keep their order.
+
+    >>> largest(np.array([1.0, -3.0, 0.0, 3.0]), 2).tolist()
+    [1, 3]
+    """
+    size = np.abs(vector)
+    # Sorting all entries takes ten times longer than finding the few that can be among the largest.
+    bar = np.partition(size, -count)[-count] if count < len(size) else 0.0
+    candidates = np.flatnonzero(size >= bar)
+    return candidates[np.argsort(-size[candidates], kind="stable")[:count]]
+
+
+def _extent(
+    kind: str, leaders: Sequence[int], members: Sequence[Sequence[int]], posts: SparseTensor
+) -> tuple[float, float, float]:
+    """Look up the posts, the size and the score of one reading of a component in the data."""
+    inside = _inside(kind, leaders, members, posts)
+    mass = float(posts.values[inside].sum())
+    walls, posters, days = (np.unique(posts.coords[mode, inside]).size for mode in range(3))
+    sizes = {"star-out": walls, "star-in": posters, "conversation": days}
+    size = float(sizes.get(kind, mass))
+    if kind in ANOMALIES:
+        return mass, size, size
+    return mass, size, mass / (max(1, days) * max(1, min(walls, posters)))
 
 
 def _inside(
     kind: str, leaders: Sequence[int], members: Sequence[Sequence[int]], posts: SparseTensor
 ) -> Array:
-    """Which posts a component points at: all of its leaders' where they name it, else those between its members."""
-    if kind != "community":
-        return np.logical_and.reduce(
-            [posts.coords[mode] == leaders[mode] for mode in NAMED_BY[kind]]
-        )
+    """Return the positions of the posts that a component points at.
+
+    These are all posts of the leaders that name it, or, of a community, those between its members.
+    """
     inside = np.ones(posts.nnz, dtype=bool)
-    for mode, some in enumerate(members):
-        chosen = np.zeros(posts.shape[mode], dtype=bool)
-        chosen[list(some)] = True
-        inside &= chosen[posts.coords[mode]]
-    return inside
-
-
-def _score(kind: str, size: float, mass: float, partners: Sequence[int]) -> float:
-    """Partners (posts of a flood) a day and leading user."""
-    if kind in ("star-out", "star-in", "flood"):
-        return float(size)
-    few = max(1, min(partners[WALL], partners[POSTER]))
-    return mass / (max(1, partners[DAY]) * few)
-
-
-def rank(found: Iterable[Found]) -> list[Found]:
-    """Sort by score, each thing once, with the number of components that pointed at it; bursts before the rest."""
-    best: dict[tuple[Any, ...], Found] = {}
-    for one in found:
-        old = best.get(one.name)
-        if old is None:
-            best[one.name] = one
+    for mode in NAMED_BY[kind]:
+        if kind != "community":
+            inside &= posts.coords[mode] == leaders[mode]
         else:
-            better = one if one.weight > old.weight else old
-            best[one.name] = replace(better, seen=old.seen + one.seen)
+            chosen = np.zeros(posts.shape[mode], dtype=bool)
+            chosen[list(members[mode])] = True
+            inside &= chosen[posts.coords[mode]]
+    return np.flatnonzero(inside)
+
+
+def best_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort by score, bursts before the rest; findings of the same name are listed once."""
+    unique: dict[tuple[Any, ...], Finding] = {}
+    for finding in findings:
+        earlier = unique.get(finding.name, replace(finding, seen=0))
+        stronger = finding if finding.weight > earlier.weight else earlier
+        unique[finding.name] = replace(stronger, seen=earlier.seen + finding.seen)
     return sorted(
-        best.values(),
-        key=lambda one: (one.kind not in ANOMALIES, -one.score, -one.seen, one.name[1:]),
+        unique.values(),
+        key=lambda f: (f.kind not in ANOMALIES, -f.score, -f.seen, f.name[1:]),
     )

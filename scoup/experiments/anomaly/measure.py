@@ -1,10 +1,9 @@
-"""Anomaly: everything that the plans of :mod:`scoup.experiments.anomaly.detect` found, in one table, and how good it is.
+"""Anomaly: everything that the plans find, in one table, and how good that table is.
 
-Simulated data comes with planted events: the table's precision and recall are measured against them here, and only
-here. On any data the largest stars can be counted directly, fibre by fibre: how many of them are in the table?
+Simulated data comes with planted events: the table's precision and recall against them are measured
+here, and only here. On any data the largest stars can be counted directly, fibre by fibre: how many
+of them are in the table?
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,231 +11,228 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.coupled import Dataset
-from scoup.experiments.anomaly.kinds import DAY, NAMED_BY, POSTER, WALL, Found, rank
+from scoup.experiments._records import Inputs, Outcome
+from scoup.experiments.anomaly import Spec
+from scoup.experiments.anomaly.detect import Table, detect
+from scoup.experiments.anomaly.kinds import DAY, NAMED_BY, POSTER, WALL, Finding, best_first
 from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.records import Labels
+from scoup.records import Array, Labels
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
-Tables = Mapping[str, Mapping[str, Any]]
-Keys = set[tuple[int, int]]
+Tables = Mapping[str, Table]
+Stars = set[tuple[int, int]]  # (leading user, day)
 
 PRECISION = Measure(
-    "precision_at",
-    "share",
-    "higher",
-    0.0,
-    1.0,
-    "share of the first k of the table that was planted",
+    "precision_at", "share", "higher", 0.0, 1.0, "share of the table's first k that was planted"
 )
 RECALL = Measure(
     "planted_found", "share", "higher", 0.0, 1.0, "share of the planted events that the table lists"
 )
 LARGEST = Measure(
-    "largest_found",
-    "share",
-    "higher",
-    0.0,
-    1.0,
+    "largest_found", "share", "higher", 0.0, 1.0,
     "share of the largest stars, counted directly, that the table lists",
-)
+)  # fmt: skip
 COMPONENTS = Measure(
-    "components", "components", "none", 0.0, None, "components looked at, of repetitions and merged"
+    "components", "components", "none", 0.0, None, "components read, of repetitions and merged"
 )
 KIND = Measure("kind_count", "components", "none", 0.0, None, "different components of a kind")
 SIZE = Measure(
-    "largest_size",
-    "partners",
-    "none",
-    0.0,
-    None,
+    "largest_size", "partners", "none", 0.0, None,
     "partners of the strongest component of a kind on its day",
-)
-DEPTHS = (1, 3, 6, 10, 20)
-TOP = 5  # of the largest stars of a kind, with those of equal size
-STARS = {"star-out": (POSTER, DAY, "spammer"), "star-in": (WALL, DAY, "birthday")}
+)  # fmt: skip
+PRECISION_DEPTHS = (1, 3, 6, 10, 20)
+MIN_LARGEST_STARS = 5  # of a kind, counted directly; stars of equal size count too
+MAX_NAMED_IDS = 10  # in a cell of the table
+STAR_LEADERS = {"star-out": (POSTER, "spammer"), "star-in": (WALL, "birthday")}
 ALL = "all plans"
 
 
-def read_found(rows: Iterable[Mapping[str, Any]]) -> list[Found]:
-    """Turn rows of a stored table back into records."""
-    return [
-        Found(**{**row, **{key: _tuple(row[key]) for key in ("leaders", "counts", "members")}})
-        for row in rows
-    ]
+def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
+    """Return what each plan finds, and what all plans find together."""
+    dataset, posts = inputs.dataset, inputs.dataset.data.blocks[0].values
+    assert isinstance(posts, SparseTensor)
+    tables = {plan: detect(inputs.model(plan), posts) for plan in spec.plans}
+    planted = planted_stars(inputs.planted, dataset.labels[WALL].ids)
+    facts = summary(tables, dataset, context)
+    return Outcome(score(tables, posts, planted, context), facts, notes={"plans": spec.plans})
 
 
-def _tuple(value: Any) -> Any:
-    return tuple(map(_tuple, value)) if isinstance(value, (list, tuple)) else value
+def together(tables: Tables) -> dict[str, Sequence[Finding]]:
+    """Return the findings of each plan, and those of all plans, each listed once."""
+    findings = {plan: table.findings for plan, table in tables.items()}
+    everything = [finding for table in findings.values() for finding in table]
+    return {**findings, ALL: best_first(everything)}
 
 
-def together(tables: Tables) -> dict[str, list[Found]]:
-    """The table of each plan, and one of all plans in which every thing stands once."""
-    apart = {plan: read_found(table["found"]) for plan, table in tables.items()}
-    return {**apart, ALL: rank(one for found in apart.values() for one in found)}
-
-
-def measure(
-    tables: Tables, posts: SparseTensor, planted: Mapping[str, Keys] | None, context: Context
+def score(
+    tables: Tables, posts: SparseTensor, planted: Mapping[str, Stars], context: Context
 ) -> list[Metric]:
-    """Return what each plan found; ``planted`` holds the true (leader, day) by kind of star, None on real data."""
+    """Return the metrics of each plan; ``planted`` are the true stars by kind, if known."""
     metrics = []
-    for plan, found in together(tables).items():
+    for plan, findings in together(tables).items():
         here = context.on(plan=plan)
         if plan in tables:
-            metrics.append(here.metric(COMPONENTS, tables[plan]["components"]))
-        for kind, count in Counter(one.kind for one in found).items():
+            metrics.append(here.metric(COMPONENTS, tables[plan].components))
+        for kind, count in Counter(finding.kind for finding in findings).items():
+            largest = max(finding.size for finding in findings if finding.kind == kind)
             metrics.append(here.metric(KIND, count, kind=kind))
-            metrics.append(
-                here.metric(SIZE, max(one.size for one in found if one.kind == kind), kind=kind)
-            )
-        for kind, (mode, day, _) in STARS.items():
-            mine = [(one.leaders[mode], one.leaders[day]) for one in found if one.kind == kind]
-            largest = largest_stars(posts, mode)
-            metrics.append(
-                here.metric(LARGEST, share(largest, mine), kind=kind, stars=len(largest))
-            )
-            if planted is not None and planted.get(kind):
-                metrics += _against(planted[kind], mine, here, kind)
+            metrics.append(here.metric(SIZE, largest, kind=kind))
+        for kind, (mode, _) in STAR_LEADERS.items():
+            listed = [(f.leaders[mode], f.leaders[DAY]) for f in findings if f.kind == kind]
+            stars = largest_stars(posts, mode)
+            metrics.append(here.metric(LARGEST, recall(stars, listed), kind=kind, stars=len(stars)))
+            if planted.get(kind):
+                metrics += _against(planted[kind], listed, here, kind)
     return metrics
 
 
 def _against(
-    truth: Keys, mine: Sequence[tuple[int, int]], context: Context, kind: str
+    truth: Stars, listed: Sequence[tuple[int, int]], context: Context, kind: str
 ) -> list[Metric]:
-    depths = [k for k in DEPTHS if k <= len(truth)] or [1]
-    found = [context.metric(PRECISION, precision(mine, truth, k), k=k, kind=kind) for k in depths]
-    return [*found, context.metric(RECALL, share(truth, mine), kind=kind)]
+    depths = [k for k in PRECISION_DEPTHS if k <= len(truth)] or [1]
+    return [
+        *(context.metric(PRECISION, precision(listed, truth, k), k=k, kind=kind) for k in depths),
+        context.metric(RECALL, recall(truth, listed), kind=kind),
+    ]
 
 
 def precision(ordered: Sequence[Any], truth: Iterable[Any], k: int) -> float:
-    """Share of the first k that are true; a list shorter than k has nothing in its empty places.
+    """Return the share of the first k that are true; a list shorter than k is filled with errors.
 
     >>> precision(["a", "b", "c"], {"a", "c"}, 2)
     0.5
     """
     wanted = set(truth)
-    return sum(one in wanted for one in ordered[:k]) / k
+    return sum(item in wanted for item in ordered[:k]) / k
 
 
-def share(wanted: Iterable[Any], listed: Iterable[Any]) -> float:
-    """Share of ``wanted`` that is among ``listed``."""
-    needed, there = set(wanted), set(listed)
-    return len(needed & there) / max(1, len(needed))
+def recall(wanted: Iterable[Any], listed: Iterable[Any]) -> float:
+    """Return the share of ``wanted`` that is among ``listed``.
+
+    >>> recall({"a", "b"}, ["b", "c"])
+    0.5
+    """
+    needed = set(wanted)
+    return len(needed & set(listed)) / max(1, len(needed))
 
 
-def largest_stars(posts: SparseTensor, mode: int, top: int = TOP) -> Keys:
-    """Count directly the (user, day) with the most distinct partners: the ``top`` largest and those as large."""
-    key, count = np.unique(
+def largest_stars(posts: SparseTensor, mode: int, count: int = MIN_LARGEST_STARS) -> Stars:
+    """Count directly the (user, day) with the most partners: the ``count`` largest, and ties."""
+    key, partners = np.unique(
         posts.coords[mode].astype(np.int64) * posts.shape[DAY] + posts.coords[DAY],
         return_counts=True,
     )
-    bar = np.sort(count)[-min(top, count.size)]
-    user, day = np.divmod(key[count >= bar], posts.shape[DAY])
+    bar = np.sort(partners)[-min(count, partners.size)]
+    user, day = np.divmod(key[partners >= bar], posts.shape[DAY])
     return set(zip(user.tolist(), day.tolist(), strict=True))
 
 
-def read_planted(truth: Mapping[str, Any], users: Array) -> dict[str, Keys]:
-    """Turn the planted events of a simulation into (index of the leading user, day) by kind of star."""
-    place = {int(user): index for index, user in enumerate(users)}
-    planted: dict[str, Keys] = {}
-    for kind, (mode, _, word) in STARS.items():
+def planted_stars(truth: Mapping[str, Any], users: Array) -> dict[str, Stars]:
+    """Return the planted (index of the leading user, day) by kind of star; {} without a truth."""
+    if "planted" not in truth:
+        return {}
+    position = {int(user): index for index, user in enumerate(users)}
+    planted: dict[str, Stars] = {}
+    for kind, (mode, word) in STAR_LEADERS.items():
         events = [event for event in truth["planted"] if event["kind"] == word]
         who = "posters" if mode == POSTER else "walls"
-        planted[kind] = {(place[int(event[who][0])], int(event["days"][0])) for event in events}
+        planted[kind] = {(position[int(event[who][0])], int(event["days"][0])) for event in events}
     return planted
 
 
-def rows(found: Sequence[Found], labels: Sequence[Labels]) -> list[dict[str, Any]]:
-    """Write the table for people: names of walls, posters and days (or whatever the three modes are) for indices."""
-    ids = [label.ids for label in labels]
+def table_rows(findings: Sequence[Finding], labels: Sequence[Labels]) -> list[dict[str, Any]]:
+    """Return the table for readers, with labels of walls, posters and days instead of indices.
+
+    The columns are named after the three modes, whatever they are.
+    """
     wall, poster, day = (label.name for label in labels)
     count = "posts" if poster == "poster" else "count"
 
-    def named(one: Found, mode: int) -> str:
-        some = (
-            one.members[mode]
-            if mode not in NAMED_BY[one.kind] or one.kind == "community"
-            else one.leaders[mode : mode + 1]
-        )
-        return " ".join(str(ids[mode][index]) for index in some[:10]) + (
-            " ..." if len(some) > 10 else ""
-        )
+    def named(finding: Finding, mode: int) -> str:
+        by_leader = mode in NAMED_BY[finding.kind] and finding.kind != "community"
+        indices = finding.leaders[mode : mode + 1] if by_leader else finding.members[mode]
+        words = [str(labels[mode].ids[index]) for index in indices[:MAX_NAMED_IDS]]
+        return " ".join([*words, "..."] if len(indices) > MAX_NAMED_IDS else words)
 
     return [
         {
-            "place": number, "kind": one.kind, "score": round(one.score, 2), "size": one.size, count: one.posts,
-            poster: named(one, POSTER), wall: named(one, WALL), day: named(one, DAY),
-            f"{wall}s taking part": round(one.counts[WALL], 1), f"{poster}s taking part": round(one.counts[POSTER], 1),
-            f"{day}s taking part": round(one.counts[DAY], 1), "components": one.seen, "from": one.source,
+            "place": number,
+            "kind": finding.kind,
+            "score": round(finding.score, 2),
+            "size": finding.size,
+            count: finding.posts,
+            poster: named(finding, POSTER),
+            wall: named(finding, WALL),
+            day: named(finding, DAY),
+            f"{wall}s taking part": round(finding.counts[WALL], 1),
+            f"{poster}s taking part": round(finding.counts[POSTER], 1),
+            f"{day}s taking part": round(finding.counts[DAY], 1),
+            "components": finding.seen,
+            "from": finding.source,
         }
-        for number, one in enumerate(found, start=1)
-    ]  # fmt: skip
+        for number, finding in enumerate(findings, start=1)
+    ]
 
 
-def material(
-    tables: Tables, dataset: Dataset, context: Context
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return what figures and pages show: the whole table, and the factor columns of the strongest of each kind."""
+def summary(tables: Tables, dataset: Dataset, context: Context) -> dict[str, Any]:
+    """Return what figures and pages show: the whole table, and the strongest of each kind."""
     labels = dataset.labels[:3]
-    found = together(tables)[ALL]
+    rows = table_rows(together(tables)[ALL], labels)
     best: dict[str, dict[str, Any]] = {}
     for plan, table in tables.items():
-        for panel in table["panels"]:
-            one = panel["found"]
-            if one["kind"] not in best or one["score"] > best[one["kind"]]["found"]["score"]:
-                best[one["kind"]] = {**panel, "plan": plan}
-    panels = [{**best[kind], "ids": _ids(best[kind], labels)} for kind in NAMED_BY if kind in best]
-    about = {
+        for panel in table.panels:
+            kind, value = panel["found"]["kind"], panel["found"]["score"]
+            if kind not in best or value > best[kind]["found"]["score"]:
+                best[kind] = {**panel, "plan": plan}
+    return {
         **vars(context),
-        "rows": rows(found, labels),
-        "panels": panels,
+        "rows": rows,
+        "panels": [
+            {**best[kind], "ids": _leader_ids(best[kind], labels)}
+            for kind in NAMED_BY
+            if kind in best
+        ],
         "sizes": list(dataset.data.shape),
+        # A file sorts the keys of a row, so their order is stored separately.
+        "columns": list(rows[0]) if rows else [],
+        "names": [label.name for label in labels],
+        "calendar": calendar(labels[DAY].ids),
     }
-    # A file sorts the keys of a row: their order is a fact of its own.
-    columns = list(about["rows"][0]) if found else []
-    names = [label.name for label in labels]
-    return {**about, "columns": columns, "names": names, "calendar": calendar(labels[DAY].ids)}, {}
 
 
 def calendar(days: Array) -> list[str]:
-    """Return the days as dates of the calendar, or nothing where they are called otherwise.
+    """Return the days as dates, or nothing if they are not dates.
 
     >>> calendar(np.array(["2008-02-28", "2008-03-01"])), calendar(np.array([1, 2]))
     (['2008-02-28', '2008-03-01'], [])
     """
+    if days.dtype.kind != "U":
+        return []
     try:
-        return (
-            [date.fromisoformat(str(day)).isoformat() for day in days]
-            if days.dtype.kind == "U"
-            else []
-        )
+        return [date.fromisoformat(str(day)).isoformat() for day in days]
     except ValueError:
         return []
 
 
-def _ids(panel: Mapping[str, Any], labels: Sequence[Labels]) -> list[str]:
-    """Names of the leading wall, poster and day."""
-    return [
-        str(label.ids[leader])
-        for label, leader in zip(labels, panel["found"]["leaders"], strict=True)
-    ]
+def _leader_ids(panel: Mapping[str, Any], labels: Sequence[Labels]) -> list[str]:
+    """Return the labels of the leading wall, poster and day."""
+    leaders = panel["found"]["leaders"]
+    return [str(label.ids[leader]) for label, leader in zip(labels, leaders, strict=True)]
 
 
-def claims(found: Sequence[Metric]) -> list[Claim]:
-    """Set the paper's one spammer beside the stars of its own setting, and of ours."""
+def claims(metrics: Sequence[Metric]) -> list[Claim]:
+    """Compare the paper's one spammer with the stars found by its setting, and by ours."""
     judged = []
-    paper = sorted({metric.plan for metric in pick(found, "components") if "paper" in metric.plan})
+    paper = sorted({m.plan for m in pick(metrics, "components") if "paper" in m.plan})
     for plan in [*paper, ALL]:
-        runs = pick(found, "largest_found", plan=plan, kind="star-out")
+        runs = pick(metrics, "largest_found", plan=plan, kind="star-out")
         if runs:
             how = plan if plan == ALL else "sampled as in the paper"
             text = f"the largest one-day stars of one poster are found, {how}"
             judged.append(Claim.of((text, "one shown", "share"), runs, 0.5))
-    planted = pick(found, "planted_found", plan=ALL, kind="star-out")
+    planted = pick(metrics, "planted_found", plan=ALL, kind="star-out")
     if planted:
         judged.append(Claim.of(("planted spammers found, all plans", "-", "share"), planted, 0.99))
     return judged

@@ -1,7 +1,7 @@
-"""Leave-two-out: which of two unseen images belongs to which of two things, decided from the matrix about them.
+"""Leave-two-out: which of two unseen images shows which of two things, decided from the matrix.
 
-Both things leave the tensor and the matrix; means, spreads, weights and the choice of rank, weight and rule come from
-the other things alone.
+Both things leave the tensor and the matrix; means, spreads, weights and the choice of rank, weight
+and rule come from the other things alone.
 """
 
 from typing import Annotated, Literal
@@ -13,9 +13,9 @@ from scoup.experiments._suits import SUBJECT, why_no_images
 from scoup.specs import Count, ExperimentSpec, Positive, Whole
 
 CAPTIONS = {
-    "leave_two_out": "Share of pairs (of nouns, in BrainQ) decided correctly for each subject, next to chance, a "
-    "shuffled matrix and ridge regression on the matrix; bars are 95 % intervals with things resampled, since pairs "
-    "that share a thing are not independent."
+    "leave_two_out": "Share of pairs (of nouns, in BrainQ) decided correctly for each subject, "
+    "compared with chance, a shuffled matrix and ridge regression on the matrix; bars are 95 % "
+    "intervals with things resampled, since pairs that share a thing are not independent."
 }
 
 
@@ -50,12 +50,27 @@ class Spec(ExperimentSpec):
     stable: Whole = Field(0, description="voxels selected in each fold by stability; 0: all")
     parts: Count = Field(2, description="jobs that share all pairs")
 
+    @property
+    def ways(self) -> list[tuple[str, float]]:
+        """Rules of prediction with their ridge: least squares for each ridge, and the paper's."""
+        return [*(("least_squares", float(ridge)) for ridge in self.ridges), ("paper", 0.0)]
+
+    @property
+    def candidates(self) -> list[dict[str, int | float | str]]:
+        """Weight, rank, rule and ridge of each candidate, in the order of all tables."""
+        return [
+            {"weight": weight, "rank": rank, "rule": rule, "ridge": ridge}
+            for weight in self.weights
+            for rank in self.ranks
+            for rule, ridge in self.ways
+        ]
+
 
 def parts(spec: Spec) -> list[str]:
     """Return the jobs: shares of all pairs, and each named pair."""
     return [
-        *(f"folds{n}" for n in range(spec.parts)),
-        *(f"pair{n}" for n in range(len(spec.pairs))),
+        *(f"folds{number}" for number in range(spec.parts)),
+        *(f"pair{number}" for number in range(len(spec.pairs))),
     ]
 
 

@@ -1,31 +1,28 @@
 """Nested choice: which model a fold should use, decided without the nouns that it is tested on.
 
-Nouns are dealt into groups. For two test nouns in groups g and h, every candidate is fitted without the groups g, h
-and one more, p, and tried on the noun pairs inside p. A fit that leaves out three groups serves three such choices,
-so that all pairs of test nouns need a few hundred fits and none of them has ever seen its test nouns.
+Nouns are dealt into groups. For two test nouns in groups g and h, every candidate is fitted without
+the groups g, h and one more, p, and tried on the noun pairs inside p. A fit that leaves out three
+groups serves three such choices, so that all pairs of test nouns need a few hundred fits, none of
+which has seen its test nouns.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
 from scoup.experiments.leave_two_out.folds import Matches
+from scoup.records import Array
 from scoup.seeds import generator
 
-Array = NDArray[Any]
 DECISIONS = ("distance", "cosine")
 
 
 def deal(nouns: int, count: int, seed: int) -> Array:
     """Deal nouns into ``count`` groups: (count, nouns / count), rounded up.
 
-    A group that is one short holds its first noun twice: left out it is once, and in the choice it weighs double.
+    A group that is one noun short repeats its first one, which counts double in the choice.
 
     >>> deal(12, 4, seed=0).shape, deal(13, 4, seed=0).shape
     ((4, 3), (4, 4))
@@ -41,7 +38,7 @@ def deal(nouns: int, count: int, seed: int) -> Array:
 
 
 def triples(count: int) -> list[tuple[int, ...]]:
-    """List the sets of groups to leave out: three for test nouns of two groups, two for those of one.
+    """List the sets of groups to leave out: three for test nouns of two groups, two for one group.
 
     >>> len(triples(12))
     286
@@ -50,72 +47,82 @@ def triples(count: int) -> list[tuple[int, ...]]:
 
 
 def margins(matches: Matches) -> Array:
-    """By how much the right pairing beats the wrong one: (2, b, h, h, K), for the paper's distances and for cosines.
+    """Return by how much the right pairing beats the wrong one: (2, b, h, h, K).
 
-    ``|v1 - g2| + |v2 - g1| - |v1 - g1| - |v2 - g2|``, and the same with cosines for minus distances.
+    ``|v1 - g2| + |v2 - g1| - |v1 - g1| - |v2 - g2|`` for the paper's distances, and the same with
+    cosines in place of negative distances.
     """
-    close = np.stack([-matches.distance, matches.cosine])
-    own = np.einsum("dbiik->dbik", close)
-    return own[:, :, :, None] + own[:, :, None, :] - close - close.transpose(0, 1, 3, 2, 4)
+    closeness = np.stack([-matches.distance, matches.cosine])
+    paired = np.einsum("dbiik->dbik", closeness)
+    return paired[:, :, :, None] + paired[:, :, None, :] - closeness - closeness.swapaxes(2, 3)
 
 
 def right(margin: Array) -> Array:
-    """1 where the right pairing wins, 1/2 where neither does."""
+    """Return 1 where the right pairing wins, 1/2 where neither does."""
     return np.where(margin == 0, 0.5, margin > 0).astype(float)
 
 
 def shares(matches: Matches, size: int) -> Array:
-    """Share of pairs told apart inside each group of ``size`` nouns that a fold leaves out: (2, b, groups, K)."""
-    found = right(margins(matches))
+    """Return the share of pairs decided correctly inside each group left out: (2, b, groups, K).
+
+    Groups are of ``size`` nouns.
+    """
+    decided = right(margins(matches))
     first, second = np.triu_indices(size, 1)
-    count = found.shape[2] // size
-    parts = [found[:, :, g * size + first, g * size + second].mean(axis=2) for g in range(count)]
+    groups = range(decided.shape[2] // size)
+    parts = [decided[:, :, g * size + first, g * size + second].mean(axis=2) for g in groups]
     return np.stack(parts, axis=2)
 
 
 def choose(table: Array, count: int) -> Array:
-    """Pick the candidate with the best inner share for test nouns of groups g and h: (2, count, count, K).
+    """Return the candidate of the best inner share for test nouns of groups g and h.
 
-    ``table`` (candidates, 2, folds, 3, K) holds the shares of :func:`triples`, NaN where a fold has two groups.
-    Of candidates that do equally well the first is taken.
+    ``table`` (candidates, 2, folds, 3, K) holds the shares of :func:`triples`, NaN where a fold has
+    two groups; the choice is (2, count, count, K), the first of candidates that do equally well.
     """
-    folds = triples(count)
     inner = np.zeros((table.shape[0], 2, count, count, table.shape[-1]))
-    tried = np.zeros((count, count))
-    for number, fold in enumerate(folds):
+    tries = np.zeros((count, count))
+    for number, fold in enumerate(triples(count)):
         for position, group in enumerate(fold):
             rest = [other for other in fold if other != group]
-            one, two = (rest[0], rest[0]) if len(rest) == 1 else (rest[0], rest[1])
-            inner[:, :, one, two] += table[:, :, number, position]
-            tried[one, two] += 1
-    upper = tried > 0
-    inner[:, :, upper] /= tried[upper][:, None]
+            inner[:, :, rest[0], rest[-1]] += table[:, :, number, position]
+            tries[rest[0], rest[-1]] += 1
+    upper = tries > 0
+    inner[:, :, upper] /= tries[upper][:, None]
     lower = np.triu_indices(count, 1)
     inner[:, :, lower[1], lower[0]] = inner[:, :, lower[0], lower[1]]
     return inner.argmax(axis=0)
 
 
-def chosen(margin: Array, picks: Array, pairs: Array, members: Array) -> Array:
-    """Take each pair's margin from its own candidate: ``margin`` (candidates, 2, pairs, K) becomes (2, pairs, K)."""
+def chosen(margin: Array, choice: Array, pairs: Array, members: Array) -> Array:
+    """Return each pair's margin by the candidate chosen for it.
+
+    ``margin`` (candidates, 2, pairs, K) becomes (2, pairs, K).
+    """
     group = np.empty(members.size, dtype=int)
     group[members] = np.arange(len(members))[:, None]
-    mine = picks[:, group[pairs[:, 0]], group[pairs[:, 1]]]
-    return np.take_along_axis(margin, mine[None], axis=0)[0]
+    candidate = choice[:, group[pairs[:, 0]], group[pairs[:, 1]]]
+    return np.take_along_axis(margin, candidate[None], axis=0)[0]
 
 
-def bootstrap(found: Array, pairs: Array, seed: int, draws: int = 500) -> tuple[Array, Array]:
-    """95 % interval of the share right (pairs, K), nouns drawn anew: pairs that share a noun are not independent."""
+def bootstrap(decided: Array, pairs: Array, seed: int, draws: int = 500) -> tuple[Array, Array]:
+    """Return the 95 % interval of the share right (pairs, K), with nouns resampled.
+
+    Pairs that share a noun are not independent.
+    """
     nouns = int(pairs.max()) + 1
     drawn = generator(seed, "leave_two_out", "bootstrap").integers(nouns, size=(draws, nouns))
     counts = np.stack([np.bincount(row, minlength=nouns) for row in drawn]).astype(float)
     weights = counts[:, pairs[:, 0]] * counts[:, pairs[:, 1]]
-    values = weights @ found / weights.sum(axis=1, keepdims=True)
+    values = weights @ decided / weights.sum(axis=1, keepdims=True)
     low, high = np.quantile(values, [0.025, 0.975], axis=0)
     return low, high
 
 
 def binomial_bounds(count: int) -> tuple[float, float]:
-    """95 % bounds of the share right by chance, if ``count`` pairs were independent (they are not: too narrow).
+    """Return 95 % bounds of the share right by chance, as if ``count`` pairs were independent.
+
+    They are not, so the bounds are too narrow.
 
     >>> [round(bound, 3) for bound in binomial_bounds(1770)]
     [0.477, 0.523]
@@ -127,5 +134,5 @@ def binomial_bounds(count: int) -> tuple[float, float]:
 
 
 def inner_held(members: Array, folds: Sequence[tuple[int, ...]]) -> Array:
-    """The nouns that folds of equal size leave out: (folds, nouns)."""
+    """Return the nouns that folds of equal size leave out: (folds, nouns)."""
     return members[np.array(folds)].reshape(len(folds), -1)

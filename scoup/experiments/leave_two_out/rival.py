@@ -1,23 +1,17 @@
-"""The rival of leave-two-out: ridge regression from the answers to the images, for every fold at once."""
-
-from __future__ import annotations
-
-from typing import Any
+"""The rival of leave-two-out: ridge regression from answers to images, all folds at once."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.experiments.leave_two_out.folds import (
     Matches,
-    Prepared,
+    PreparedFolds,
     Products,
     Setting,
     batches,
     join_matches,
     prepare,
 )
-
-Array = NDArray[Any]
+from scoup.records import Array
 
 
 def match_ridge(data: Products, held: Array, alpha: float) -> Matches:
@@ -25,12 +19,12 @@ def match_ridge(data: Products, held: Array, alpha: float) -> Matches:
     parts = []
     for part in batches(held, data.nouns, data.subjects, 1):
         fold = prepare(data, held[part], Setting(1))
-        parts.append(ridge_folds(data, fold, held[part], alpha))
+        parts.append(_ridge_folds(data, fold, held[part], alpha))
     return join_matches(parts)
 
 
-def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Matches:
-    """Predict the images by ridge regression on the answers, in its dual form, for every fold and subject."""
+def _ridge_folds(data: Products, fold: PreparedFolds, held: Array, alpha: float) -> Matches:
+    """Solve the regression in its dual form, for every fold and subject."""
     mask = fold.train[:, :, None] * fold.train[:, None, :]
     system = fold.answers * mask + alpha * np.eye(data.nouns)
     cross = np.take_along_axis(fold.answers, held[:, :, None], axis=1) * fold.train[:, None, :]
@@ -44,6 +38,6 @@ def ridge_folds(data: Products, fold: Prepared, held: Array, alpha: float) -> Ma
     grand = np.einsum("bik,bi->bk", mean, share)[:, None, None, :]
     mixed = mixed - centre - weight * (mean[:, None] - grand)
     dots = np.take_along_axis(mixed, held[:, None, :, None], axis=2).transpose(0, 2, 1, 3)
-    norms = np.einsum("bhik,bhi->bhk", mixed, dual)
-    own = np.take_along_axis(fold.own, held[..., None], axis=1)
-    return Matches.of(dots, own, norms)
+    guess_norms = np.einsum("bhik,bhi->bhk", mixed, dual)
+    image_norms = np.take_along_axis(fold.norms, held[..., None], axis=1)
+    return Matches.of(dots, image_norms, guess_norms)

@@ -1,7 +1,7 @@
-"""Stable voxels: the few that repeat themselves over presentations, chosen anew in each fold from its training nouns.
+"""Stable voxels: those that repeat themselves over presentations, selected anew in each fold.
 
-The mean correlation over pairs of presentations needs sums over nouns only, so that leaving two nouns out of a fold
-takes two nouns' terms off the sums of all.
+Only training nouns count. The mean correlation over pairs of presentations needs sums over nouns
+only, so that a fold subtracts the terms of its two test nouns from the sums over all.
 """
 
 from __future__ import annotations
@@ -10,51 +10,52 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
 from scoup.experiments.leave_two_out import choices, folds, rival
 from scoup.experiments.leave_two_out.folds import Products, Setting
+from scoup.records import Array
 
 log = logging.getLogger(__name__)
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over nouns of one subject's presentations (p, n, V): of values, squares, and products of pairs."""
+class PresentationSums:
+    """Sums over nouns of one subject's presentations (p, n, V): values, squares, pair products."""
 
     values: Array
-    single: Array
+    totals: Array
     squares: Array
     products: Array
 
     @staticmethod
-    def of(presentations: Array) -> Sums:
-        """Take the sums over all nouns."""
+    def of(presentations: Array) -> PresentationSums:
+        """Sum over all nouns."""
         values = np.asarray(presentations, dtype=np.float64)
         if values.ndim != 3 or len(values) < 2:
             raise ScoupError.expected(
                 "presentations", "shape (two or more, nouns, voxels)", values.shape
             )
-        return Sums(values, *_sums(values))
+        return PresentationSums(values, *_sums(values))
 
     def without(self, held: Array) -> Array:
-        """Mean correlation (V,) over pairs of presentations of the nouns that are not ``held``."""
+        """Return the mean correlation (V,) over pairs of presentations, nouns ``held`` left out."""
         count = self.values.shape[1] - len(held)
         parts = zip(
-            (self.single, self.squares, self.products), _sums(self.values[:, held]), strict=True
+            (self.totals, self.squares, self.products), _sums(self.values[:, held]), strict=True
         )
-        single, squares, products = (whole - part for whole, part in parts)
-        first, second = _pairs(len(single))
-        spread = np.sqrt(np.maximum(squares - single**2 / count, 0.0))
-        shared = products - single[first] * single[second] / count
+        totals, squares, products = (everything - part for everything, part in parts)
+        first, second = _pairs(len(totals))
+        spread = np.sqrt(np.maximum(squares - totals**2 / count, 0.0))
+        covariance = products - totals[first] * totals[second] / count
         scale = spread[first] * spread[second]
         tiny = 1e-12 * squares.max(initial=1e-300)
-        return np.divide(shared, scale, out=np.zeros_like(shared), where=scale > tiny).mean(axis=0)
+        correlation = np.divide(
+            covariance, scale, out=np.zeros_like(covariance), where=scale > tiny
+        )
+        return correlation.mean(axis=0)
 
 
 def _pairs(count: int) -> Array:
@@ -77,17 +78,23 @@ def contenders(
     setting: Setting,
     alpha: float,
 ) -> dict[str, Array]:
-    """Margins (2, pairs, K) of each subject alone on its ``count`` most stable voxels, by the model and by ridge."""
+    """Return margins (2, pairs, K) of each subject alone on its ``count`` most stable voxels.
+
+    One table is that of the coupled model, the other that of ridge regression.
+    """
     names = (f"alone, {count} stable voxels", f"ridge, {count} stable voxels")
-    found = np.empty((2, 2, len(pairs), len(presentations)))
+    margins = np.empty((2, 2, len(pairs), len(presentations)))
     for subject, single in enumerate(presentations):
-        sums, images = Sums.of(single), np.asarray(single, dtype=np.float64).mean(axis=0)
+        sums, images = (
+            PresentationSums.of(single),
+            np.asarray(single, dtype=np.float64).mean(axis=0),
+        )
         for number, held in enumerate(pairs):
-            chosen = np.sort(np.argpartition(-sums.without(held), count - 1)[:count])
-            few = images[:, chosen]
-            data = Products((few @ few.T)[:, None, :, None], answers)
+            voxels = np.sort(np.argpartition(-sums.without(held), count - 1)[:count])
+            selected = images[:, voxels]
+            data = Products((selected @ selected.T)[:, None, :, None], answers)
             model = folds.match_folds(data, held[None], setting, [("least_squares", 1.0)])[0]
             for way, matches in enumerate((model, rival.match_ridge(data, held[None], alpha))):
-                found[way, :, number, subject] = choices.margins(matches)[:, 0, 0, 1, 0]
+                margins[way, :, number, subject] = choices.margins(matches)[:, 0, 0, 1, 0]
         log.info("stable voxels of subject %d of %d", subject + 1, len(presentations))
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, margins, strict=True))

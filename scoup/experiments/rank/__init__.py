@@ -1,4 +1,4 @@
-"""Rank: how many components the data supports, by four signs at every rank, and what they are made of."""
+"""Rank: how many components the data supports, by four signs at every rank, and what they show."""
 
 from typing import Annotated
 
@@ -8,9 +8,14 @@ from scoup.datasets import Traits
 from scoup.specs import Count, ExperimentSpec
 
 CAPTIONS = {
-    "rank": "How each rank fits, predicts hidden cells, is found again when refitted and keeps to its core; dashed: the "
-    "recommended rank, with the reasons above."
+    "rank": "How each rank fits, predicts hidden cells, is recovered by another fit and agrees "
+    "with a diagonal core; dashed: the recommended rank, with the reasons above."
 }
+# Two components cancel each other if their triple cosine is at most this.
+DEGENERATE_COSINE = -0.85
+
+HiddenShare = Annotated[float, Strict(), Field(ge=0.01, le=0.5)]
+FoldCount = Annotated[int, Strict(), Field(ge=2)]
 
 
 class Spec(ExperimentSpec):
@@ -22,12 +27,8 @@ class Spec(ExperimentSpec):
     ranks: list[Count] = Field(
         [1, 2, 3, 4, 5, 6, 7, 8], min_length=2, description="ranks to look at"
     )
-    hidden: Annotated[float, Strict(), Field(ge=0.01, le=0.5)] = Field(
-        0.1, description="share of cells that a fold hides"
-    )
-    folds: Annotated[int, Strict(), Field(ge=2)] = Field(
-        5, description="folds, each with other cells hidden"
-    )
+    hidden: HiddenShare = Field(0.1, description="share of cells that a fold hides")
+    folds: FoldCount = Field(5, description="folds, each with other cells hidden")
     starts: Count = Field(3, description="fits to everything: do they end in the same components?")
     halves: Count = Field(
         3, description="splits of the longest mode in two: do both halves show the same components?"

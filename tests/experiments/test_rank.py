@@ -1,4 +1,4 @@
-"""The rank that was planted is found, noise is called noise, and every number of the scan is what it says."""
+"""The planted rank is found, noise is called noise, and every number of a scan is right."""
 
 import json
 
@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 
 from benchmarks.ranks import planted
-from scoup import CoupledData, Factors, plot
+from scoup import CoupledData, Factors
 from scoup.coupled import Dataset
+from scoup.errors import ScoupError
+from scoup.experiments._records import Inputs, Model
+from scoup.experiments.rank import Spec
 from scoup.experiments.rank import measure as rank
+from scoup.experiments.rank.figure import rank as draw
 from scoup.experiments.rank.recommend import recommend
-from scoup.experiments.rank.scan import Look, ScanSpec, agreement, scan, split
+from scoup.experiments.rank.scan import DEFAULT_FIT, Look, agreement, derived_seed, scan, split
 from scoup.factors import matrix_of, tensor_of, upright
 from scoup.measures import Context, pick
-from scoup.plot import pages
 from scoup.records import Fit, FitReport, Labels
 from scoup.seeds import generator
+from scoup.specs import PlanSpec
 
 CONTEXT = Context("rank", "planted", "whole", "full", 0, "simulated")
-SPEC = ScanSpec(ranks=range(1, 6), folds=3, starts=2, halves=2)
+SETTINGS = {"ranks": range(1, 6), "folds": 3, "starts": 2, "halves": 2}
 
 
 def look(number, errors, weakest=1.0, seeds=1.0, core=100.0, triple=0.0):
@@ -39,34 +43,33 @@ def curve(*middles, spread=0.01):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_planted_rank_is_recommended(seed):
     data, truth = planted(seed, ranks=(2, 4), sizes=(14, 24))
-    advice = recommend(scan(data, SPEC, seed=0))
+    advice = recommend(scan(data, **SETTINGS))
     assert advice.rank == truth, advice
     assert len(advice.reasons) == 2
 
 
 def test_pure_noise_is_not_sure():
     data, _ = planted(0, "noise", sizes=(14, 24))
-    advice = recommend(scan(data, SPEC, seed=0))
+    advice = recommend(scan(data, **SETTINGS))
     assert advice.rank is None
     assert "better than zero" in advice.reasons[0]
 
 
 def test_hidden_cells_touch_no_fit_that_predicts_them():
-    """With the hidden cells replaced by anything, a fold's model is the same: only its error changes."""
+    """With the hidden cells replaced by anything, a fold's model is the same."""
     data, _ = planted(1, sizes=(10, 14))
-    plain, spoilt = ScanSpec(ranks=(2,), folds=2, starts=1, halves=1), []
-    from scoup.experiments.rank.scan import fold_seed
     from scoup.fit import fit
     from scoup.holdout import hold_out
 
+    models, spec, seed = [], DEFAULT_FIT.replace(rank=2), derived_seed(0, 0)
     for change in (0.0, 1000.0):
-        fold = hold_out(data, plain.hidden, fold_seed(0, 0))
+        fold = hold_out(data, 0.1, seed)
         values = np.asarray(data.tensor).copy()
         values[tuple(fold.coords)] += change
-        again = hold_out(CoupledData(values, data.matrices), plain.hidden, fold_seed(0, 0))
+        again = hold_out(CoupledData(values, data.matrices), 0.1, seed)
         assert np.array_equal(again.coords, fold.coords)
-        spoilt.append(fit(again.data, plain.fit, fold_seed(0, 0)).factors.flat)
-    for one, other in zip(*spoilt, strict=True):
+        models.append(fit(again.data, spec, seed).factors.flat)
+    for one, other in zip(*models, strict=True):
         assert np.array_equal(one, other)
 
 
@@ -177,11 +180,11 @@ def test_the_strongest_labels_are_named_with_their_signs():
 @pytest.fixture(scope="module")
 def scanned():
     data, _ = planted(2, ranks=(2, 3), sizes=(10, 14))
-    return data, scan(data, ScanSpec(ranks=(1, 2, 3), folds=2, starts=2, halves=1), seed=0)
+    return data, scan(data, ranks=(1, 2, 3), folds=2, starts=2, halves=1)
 
 
 def test_every_measure_is_there_for_every_rank(scanned):
-    found = rank.measure(scanned[1], CONTEXT)
+    metrics = rank.scan_metrics(scanned[1], CONTEXT)
     for name, count in [
         ("held_out_error", 2),
         ("match_seeds", 1),
@@ -189,38 +192,44 @@ def test_every_measure_is_there_for_every_rank(scanned):
         ("block_fit", 2),
         ("core_consistency", 1),
     ]:
-        assert len(pick(found, name, rank=2)) == count, name
-    assert len(pick(found, "recommended_rank")) == 1
-    fits = [pick(found, "block_fit", rank=r, block="tensor")[0].value for r in (1, 2, 3)]
+        assert len(pick(metrics, name, rank=2)) == count, name
+    assert len(pick(metrics, "recommended_rank")) == 1
+    fits = [pick(metrics, "block_fit", rank=r, block="tensor")[0].value for r in (1, 2, 3)]
     assert fits == sorted(fits)
 
 
 def test_missing_cells_leave_core_consistency_out(scanned):
     values = np.asarray(scanned[0].tensor).copy()
     values[0, 0, 0] = np.nan
-    looks = scan(CoupledData(values), ScanSpec(ranks=(1, 2), folds=2, starts=1, halves=1), seed=0)
-    found = rank.measure(looks, CONTEXT)
-    assert not pick(found, "core_consistency")
-    assert pick(found, "held_out_error")
-    facts = rank.material(looks, Dataset(CoupledData(values)), 2, CONTEXT)
-    assert plot.draw("rank", found, [facts]).axes
+    looks = scan(CoupledData(values), ranks=(1, 2), folds=2, starts=1, halves=1)
+    metrics = rank.scan_metrics(looks, CONTEXT)
+    assert not pick(metrics, "core_consistency")
+    assert pick(metrics, "held_out_error")
+    facts = rank.summary(looks, Dataset(CoupledData(values)), 2, CONTEXT)
+    assert draw(metrics, [(facts, {})]).axes
 
 
-def test_page_and_figure_say_what_is_recommended_and_why(scanned):
+def test_the_page_lists_the_components_and_says_what_is_recommended(scanned):
+    from scoup.experiments.rank.page import page
+
     data, looks = scanned
-    facts, arrays = rank.material(looks, Dataset(data), 3, CONTEXT)
-    made = pages.files("rank", json.loads(json.dumps(facts, sort_keys=True)), arrays)
-    assert facts["words"] in made["index.html"].decode()
-    assert "simulated data" in made["index.html"].decode()
-    rows = json.loads(made["table.json"])
+    facts = rank.summary(looks, Dataset(data), 3, CONTEXT)
+    files = page(json.loads(json.dumps(facts, sort_keys=True)), {})
+    assert facts["words"] in files["index.html"].decode()
+    assert "simulated data" in files["index.html"].decode()
+    rows = json.loads(files["table.json"])
     assert len(rows) == 3 * 4 * facts["shown"]
-    head, *lines = made["table.csv"].decode().splitlines()
+    head, *lines = files["table.csv"].decode().splitlines()
     assert head == "component,weight,mode,place,label,loading"
     assert len(lines) == len(rows)
-    drawn = plot.draw("rank", rank.measure(looks, CONTEXT), [(facts, arrays)])
-    texts = [text.get_text() for text in drawn.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_the_figure_says_what_is_recommended_and_why(scanned):
+    data, looks = scanned
+    facts = rank.summary(looks, Dataset(data), 3, CONTEXT)
+    drawing = draw(rank.scan_metrics(looks, CONTEXT), [(facts, {})])
+    texts = [artist.get_text() for artist in drawing.findobj(lambda a: hasattr(a, "get_text"))]
     assert any(facts["words"] in text and facts["reasons"][0][:40] in text for text in texts)
-    assert any("simulated data: planted" in text for text in texts)
 
 
 def test_matrices_are_called_by_what_their_rows_and_columns_are():
@@ -228,7 +237,35 @@ def test_matrices_are_called_by_what_their_rows_and_columns_are():
     data = CoupledData(rng.standard_normal((6, 5, 4)), {0: rng.standard_normal((6, 3))})
     names = ("wall", "poster", "day", "friend")
     labels = [Labels(name, np.arange(size)) for name, size in zip(names, data.sizes, strict=True)]
-    looks = scan(data, ScanSpec(ranks=(1,), folds=2, starts=1, halves=1))
-    made = rank.material(looks, Dataset(data, labels), 3, CONTEXT)
-    drawn = plot.draw("rank", rank.measure(looks, CONTEXT), [made])
-    assert "wall x friend" in [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
+    looks = scan(data, ranks=(1,), folds=2, starts=1, halves=1)
+    facts = rank.summary(looks, Dataset(data, labels), 3, CONTEXT)
+    drawing = draw(rank.scan_metrics(looks, CONTEXT), [(facts, {})])
+    assert "wall x friend" in [text.get_text() for text in drawing.axes[0].get_legend().get_texts()]
+
+
+def test_the_experiment_scans_the_data_as_its_plan_sees_it(scanned):
+    data, _ = scanned
+    spec = Spec(datasets=["planted"], plan="full", ranks=[1, 2], folds=2, starts=1, halves=1)
+    plan = PlanSpec(rank=5, max_iter=20, tol=1e-3, weights=[1, 0])
+    inputs = Inputs(Dataset(data), [Model("full", "whole", plan, (), (), None)])
+    outcome = rank.measure(inputs, spec, CONTEXT)
+    assert {metric.at["block"] for metric in pick(outcome.metrics, "block_fit")} == {"tensor"}
+    assert outcome.notes["words"] == outcome.facts["words"]
+    settings = {"folds": 2, "starts": 1, "halves": 1}
+    fit_spec = DEFAULT_FIT.replace(max_iter=20, tol=1e-3)
+    looks = scan(CoupledData(data.tensor), [1, 2], **settings, fit_spec=fit_spec)
+    expected = rank.scan_metrics(looks, CONTEXT)
+    assert [m.value for m in outcome.metrics] == [m.value for m in expected]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ranks": []}, "ranks: expected at least one rank, got none"),
+        ({"hidden": 0.9}, "hidden: expected a number from 0.01 to 0.5, got 0.9"),
+        ({"folds": 1}, "folds: expected an integer of at least 2, got 1"),
+    ],
+)
+def test_a_wrong_setting_is_refused_in_a_sentence(settings, message):
+    with pytest.raises(ScoupError, match=message):
+        scan(CoupledData(np.ones((3, 3, 3))), **{"ranks": [1], **settings})

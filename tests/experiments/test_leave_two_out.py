@@ -1,23 +1,31 @@
-"""Folds in batches equal fits one by one, never see the nouns they are tested on, and tell planted nouns apart."""
+"""Batched folds equal single fits, never see their test nouns, and decide planted pairs."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
-from scoup.experiments.leave_two_out import choices, folds, pairs, rival, stable
+from scoup.experiments import leave_two_out
+from scoup.experiments._records import Inputs, Model
+from scoup.experiments.leave_two_out import choices, folds, rival, stable
 from scoup.experiments.leave_two_out import measure as experiment
-from scoup.experiments.leave_two_out.folds import Matches, Products, Setting
+from scoup.experiments.leave_two_out.folds import Matches, Setting
 from scoup.fit import fit
 from scoup.measures import Context, pick
 from scoup.project import dictionary, expand, project
+from scoup.records import Labels
 from scoup.seeds import generator
-from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.specs import FitSpec, PlanSpec
 
 NOUNS, VOXELS, SUBJECTS, QUESTIONS = 20, 40, 3, 25
-SPEC = experiment.LeaveTwoOutSpec((2, 3), (1.0, 100.0), (0.1,), 5, 15, 20.0, 2)
+SPEC = leave_two_out.Spec(
+    datasets=["planted"], pairs=[["noun0", "noun1"]], runs=3, pair_weights=["paper", 10.0],
+    ranks=[2, 3], weights=[1.0, 100.0], ridges=[0.1], groups=5, sweeps=15, alpha=20.0,
+    shuffles=2, parts=3,
+)  # fmt: skip
+PLAN = PlanSpec(rank=2, sampling=[1, 2, 1], shared=0.5, repetitions=2, max_iter=20)
 CONTEXT = Context("leave_two_out", "planted", "whole", "pairs", 0, "simulated")
 
 
@@ -57,7 +65,9 @@ def prepared(data, held, weight):
 def reference(data, held, setting, ridge):
     """Fit one fold by the library and predict with it."""
     train, images, answers = prepared(data, held, setting.weight)
-    factors = fit(train, FitSpec(setting.rank, max_iter=1500, tol=1e-13, compress=False)).factors
+    factors = fit(
+        train, FitSpec(rank=setting.rank, max_iter=1500, tol=1e-13, compress=False)
+    ).factors
     latent = project(dictionary(factors, 0), answers, ridge)
     guess = np.stack([expand(factors, latent, 0, {2: k}) for k in range(images.shape[2])], axis=2)
     return Matches.of(
@@ -102,7 +112,7 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner):
 
 
 def test_held_out_nouns_never_touch_the_training(data, inner):
-    """The fitted model is the same to the last bit when the left-out nouns are replaced by anything."""
+    """The fitted model stays the same when the left-out nouns are replaced by anything."""
     held, setting = np.array([[0, 5]]), Setting(2, 10.0, sweeps=5)
     images, answers = (np.asarray(block.values).copy() for block in data.blocks)
     images[[0, 5]] *= -7.0
@@ -124,7 +134,7 @@ def test_the_choice_of_a_pair_never_looks_at_its_own_groups():
     for fold in choices.triples(4):
         held = choices.inner_held(members, [fold])[0]
         assert set(held) == set(members[list(fold)].reshape(-1))
-    # A candidate that is right only inside groups 0 and 1 is never chosen for test nouns of these groups.
+    # A candidate that is right only inside groups 0 and 1 is never chosen for their nouns.
     table = np.zeros((2, 2, len(choices.triples(4)), 3, 1))
     for number, fold in enumerate(choices.triples(4)):
         for position, group in enumerate(fold):
@@ -135,42 +145,55 @@ def test_the_choice_of_a_pair_never_looks_at_its_own_groups():
     assert (picks[:, 2, 3] == 0).all()
 
 
-@pytest.fixture(scope="module")
-def found(inner):
-    parts = [
-        experiment.unpack(experiment.pack(experiment.part(inner, SPEC, n, 3, 0))) for n in range(3)
+def inputs_of(data, nouns="noun", plan=PLAN, **changes):
+    """What earlier stages provide: the data with labels, and the plan of the pairs."""
+    names = (nouns, "voxel", "P", "question")
+    modes = ("noun", "voxel", "subject", "question")
+    labels = [
+        Labels(mode, np.array([f"{name}{n}" for n in range(size)]))
+        for mode, name, size in zip(modes, names, data.sizes, strict=True)
     ]
-    return experiment.measure(parts, SPEC, ["P1", "P2", "P3"], CONTEXT)
+    model = Model("pairs", "whole", plan, (), (), None)
+    return Inputs(Dataset(data, labels), [model], **changes)
 
 
-def test_planted_nouns_are_told_apart_and_shuffled_ones_are_not(found):
+def computed(data, spec):
+    """All parts of the experiment, by name."""
+    return {
+        part: experiment.measure_part(inputs_of(data), spec, part, 0)
+        for part in leave_two_out.parts(spec)
+    }
+
+
+@pytest.fixture(scope="module")
+def metrics(data):
+    inputs = inputs_of(data, parts=computed(data, SPEC))
+    return experiment.measure(inputs, SPEC, CONTEXT).metrics
+
+
+def test_planted_pairs_are_decided_correctly_and_shuffled_ones_are_not(metrics):
     for contender in ("chosen", "averaged", "chosen alone", "ridge"):
-        values = [metric.value for metric in pick(found, "accuracy", contender=contender)]
+        values = [metric.value for metric in pick(metrics, "accuracy", contender=contender)]
         assert min(values) > 0.8
-    shuffled = [metric.value for metric in pick(found, "accuracy", contender="shuffled")]
+    shuffled = [metric.value for metric in pick(metrics, "accuracy", contender="shuffled")]
     assert 0.2 < np.mean(shuffled) < 0.8
 
 
-def test_every_candidate_is_reported_for_every_subject_and_decision(found):
-    grid = pick(found, "accuracy", contender="grid")
+def test_every_candidate_is_reported_for_every_subject_and_decision(metrics):
+    grid = pick(metrics, "accuracy", contender="grid")
     assert len(grid) == len(SPEC.candidates) * SUBJECTS * 2
-    low, high = (
-        pick(found, f"accuracy_{end}", contender="chosen", subject="P1", decision="cosine")[0].value
-        for end in ("low", "high")
+    low, share, high = (
+        pick(metrics, name, contender="chosen", subject="P1", decision="cosine")[0].value
+        for name in ("accuracy_low", "accuracy", "accuracy_high")
     )
-    assert (
-        low
-        <= pick(found, "accuracy", contender="chosen", subject="P1", decision="cosine")[0].value
-        <= high
-    )
+    assert low <= share <= high
 
 
-def test_parts_joined_equal_the_whole(inner, found):
-    whole = experiment.measure(
-        [experiment.part(inner, SPEC, 0, 1, 0)], SPEC, ["P1", "P2", "P3"], CONTEXT
-    )
-    assert [metric.at for metric in whole] == [metric.at for metric in found]
-    np.testing.assert_allclose([m.value for m in whole], [m.value for m in found], atol=1e-12)
+def test_parts_joined_equal_the_whole(data, metrics):
+    spec = SPEC.replace(parts=1)
+    whole = experiment.measure(inputs_of(data, parts=computed(data, spec)), spec, CONTEXT).metrics
+    assert [metric.at for metric in whole] == [metric.at for metric in metrics]
+    np.testing.assert_allclose([m.value for m in whole], [m.value for m in metrics], atol=1e-12)
 
 
 def test_stable_voxels_of_a_fold_are_those_of_its_training_nouns():
@@ -179,9 +202,9 @@ def test_stable_voxels_of_a_fold_are_those_of_its_training_nouns():
     values = generator(0, "test", "stable").standard_normal((6, 60, 7))
     values[:, :, 3] = 1.0  # constant: correlated with nothing
     held = np.array([4, 50])
-    kept = np.setdiff1d(np.arange(60), held)
+    training = np.setdiff1d(np.arange(60), held)
     np.testing.assert_allclose(
-        stable.Sums.of(values).without(held), stability(values, kept), atol=1e-10
+        stable.PresentationSums.of(values).without(held), stability(values, training), atol=1e-10
     )
 
 
@@ -191,17 +214,17 @@ def test_stable_voxels_find_the_signal(data):
     noise = rng.standard_normal((6, NOUNS, 200))
     single = [np.concatenate([np.stack([images[:, :, k]] * 6), noise], axis=2) for k in range(2)]
     every = experiment.all_pairs(NOUNS)[::10]
-    found = stable.contenders(single, answers, every, 30, Setting(2, 10.0, sweeps=1), 20.0)
-    assert all(choices.right(margin).mean() > 0.8 for margin in found.values())
+    margins = stable.contenders(single, answers, every, 30, Setting(2, 10.0, sweeps=1), 20.0)
+    assert all(choices.right(margin).mean() > 0.8 for margin in margins.values())
 
 
 def test_stable_voxels_need_single_presentations(inner):
-    asked = experiment.LeaveTwoOutSpec(**{**vars(SPEC), "stable": 5})
+    spec = SPEC.replace(stable=5)
     with pytest.raises(
         ScoupError,
         match="stable: expected single presentations of each subject, got none; write stable: 0",
     ):
-        experiment.part(inner, asked, 0, 1, 0)
+        experiment.fold_tables(inner, spec, 0, 0)
 
 
 def test_margins_are_the_papers_rule():
@@ -246,35 +269,40 @@ def test_missing_cells_are_refused():
         folds.products(CoupledData(images, {0: np.ones((4, 2))}))
 
 
-def test_scoup_runs_tell_a_planted_pair_apart(data):
-    nouns = [f"noun{n}" for n in range(NOUNS)]
-    models = (
-        SampleSpec(rank=2, sampling=(1, 2, 1), side_sampling=None, shared=0.5, repetitions=2),
-        FitSpec(rank=2, max_iter=20),
-        MergeSpec(merge="joint", finish="none"),
-    )
-    latent_far = [("noun0", "noun1")]
-    spec = pairs.PairsSpec(latent_far, 3, ["paper", 10.0], 0.1, *models)
-    measured = pairs.measure(data, nouns, ["P1", "P2", "P3"], spec, CONTEXT)
-    assert len(measured) == 2 * 2 * 2 * SUBJECTS
-    ours = [m.value for m in pick(measured, "pair_accuracy", weight=10.0, rule="least_squares")]
+def test_runs_of_scoup_decide_a_planted_pair_correctly(data, metrics):
+    named = pick(metrics, "pair_accuracy", pair="noun0/noun1", runs=3)
+    assert len(named) == 2 * 2 * 2 * SUBJECTS
+    ours = [m.value for m in pick(named, "pair_accuracy", weight=10.0, rule="least_squares")]
     assert np.mean(ours) > 0.8
-    again = pairs.measure(data, nouns, ["P1", "P2", "P3"], spec, CONTEXT)
-    assert [m.value for m in again] == [m.value for m in measured]
+    one, other = (experiment.measure_part(inputs_of(data), SPEC, "pair0", 0) for _ in range(2))
+    assert np.array_equal(one["won"], other["won"])
 
 
 def test_a_pair_that_is_no_noun_is_refused(data):
-    models = SampleSpec(rank=2), FitSpec(rank=2), MergeSpec()
-    spec = pairs.PairsSpec([("closet", "watch")], 1, ["paper"], 0.1, *models)
     with pytest.raises(
-        ScoupError, match=r"pairs: expected labels of the things \(nouns\), got 'closet'"
+        ScoupError, match=r"pairs: expected labels of the things \(nouns\), got 'noun0'"
     ):
-        pairs.measure(data, ["a"] * NOUNS, ["P1"], spec, CONTEXT)
+        experiment.measure_part(inputs_of(data, nouns="thing"), SPEC, "pair0", 0)
 
 
-def test_claims_read_the_metrics_of_a_run(data, found):
-    judged = experiment.claims(found)
+def test_claims_read_the_metrics_of_a_run(metrics):
+    judged = experiment.claims(metrics)
     assert len(judged) == 2
     assert all(claim.holds is not None for claim in judged)
-    assert isinstance(data, CoupledData)
-    assert isinstance(folds.products(data), Products)
+
+
+def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics):
+    from dataclasses import replace
+
+    from scoup.experiments.leave_two_out.figure import leave_two_out as draw
+
+    ticks = draw(metrics, []).subfigs[0].axes[0].get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == ["P0", "P1", "P2"]
+    others = [replace(metric, dataset="other") for metric in metrics]
+    ticks = draw([*metrics, *others], []).subfigs[0].axes[0].get_xticklabels()
+    assert [tick.get_text() for tick in ticks][:4] == [
+        "other P0",
+        "other P1",
+        "other P2",
+        "planted P0",
+    ]

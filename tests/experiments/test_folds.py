@@ -1,4 +1,4 @@
-"""Products over all folds at once are those of each fold prepared by itself."""
+"""Products over all folds at once equal those of each fold prepared alone."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,8 @@ def case(seed, nouns=8, questions=5, subjects=2):
     rng = generator(seed, "tests", "folds")
     images = rng.standard_normal((nouns * subjects, 30))
     answers = np.round(rng.uniform(1, 5, (nouns, questions)))
-    answers[2:, 0] = answers[
-        2, 0
-    ]  # the same for all nouns but the two that the first fold leaves out
+    # The same for all nouns but the two that the first fold leaves out.
+    answers[2:, 0] = answers[2, 0]
     products = Products((images @ images.T).reshape(nouns, subjects, nouns, subjects), answers)
     return products, np.array([[0, 1], [2, 5]])
 
@@ -34,8 +33,8 @@ def prepared_alone(answers, held, setting):
 def test_answers_are_centred_and_scaled_by_the_nouns_a_fold_trains_on(seed, centre, standardise):
     data, held = case(seed)
     setting = Setting(2, centre=centre, standardise=standardise)
-    for fold, mine in zip(prepare(data, held, setting).answers, held, strict=True):
-        rows = prepared_alone(data.answers, mine, setting)
+    for fold, pair in zip(prepare(data, held, setting).answers, held, strict=True):
+        rows = prepared_alone(data.answers, pair, setting)
         np.testing.assert_allclose(fold, rows @ rows.T, atol=1e-9)
 
 
@@ -44,10 +43,10 @@ def test_a_start_is_the_leading_vectors_of_the_training_nouns(rank):
     data, held = case(0)
     fold = prepare(data, held, Setting(rank))
     masked = fold.answers * fold.train[:, :, None] * fold.train[:, None, :]
-    for number, found in enumerate(starts(fold, rank)):
+    for number, vectors in enumerate(starts(fold, rank)):
         weights = fold.weights[number]
         whole = np.linalg.eigh(weights[0] * fold.summed[number] + weights[1] * masked[number])[1]
         np.testing.assert_allclose(
-            np.abs(found @ whole[:, : -rank - 1 : -1]), np.eye(rank), atol=1e-8
+            np.abs(vectors @ whole[:, : -rank - 1 : -1]), np.eye(rank), atol=1e-8
         )
-        assert np.abs(found[:, held[number]]).max() < 1e-8
+        assert np.abs(vectors[:, held[number]]).max() < 1e-8
