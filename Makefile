@@ -9,7 +9,7 @@ STAMP  := .venv/.installed-from-lock
 export PYTHONDONTWRITEBYTECODE =
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/local
 # Snakemake's report is no rule: it is written after the run, from what the rules marked for it.
-REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/workflow/report/style.css
+REPORT = --report results/report.html --report-after-run --report-stylesheet $(CURDIR)/scoup/report/templates/style.css
 
 .DEFAULT_GOAL := help
 .PHONY: help setup reproduce quick test cluster lint bench docs ui scorecard lock clean

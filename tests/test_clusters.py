@@ -7,8 +7,8 @@ from scoup import plot
 from scoup.coupled import CoupledData, Dataset
 from scoup.experiments import _images as images
 from scoup.experiments.clusters import measure as clusters
+from scoup.experiments.clusters.page import page
 from scoup.measures import Context, pick
-from scoup.plot import pages
 from scoup.records import Labels
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
@@ -99,27 +99,11 @@ def test_ends_name_both_signs_and_latent_images_keep_their_places(dataset, merge
     np.testing.assert_allclose(arrays["maps"].reshape(3, -1), merged.factors.modes[1].T, rtol=1e-6)
 
 
-def test_the_page_holds_everything_itself_and_escapes_names(dataset, merged):
-    facts, arrays = clusters.material(merged, dataset, SPEC, CONTEXT)
-    facts["components"][0]["ends"]["+"]["noun"][0]["name"] = "<script>"
-    made = pages.files("clusters", facts, arrays)
-    page = made["index.html"].decode()
-    assert "http" not in page.replace("http-equiv", "")
-    assert "&lt;script&gt;" in page
-    assert "simulated data" in page
-    assert sorted(made) == [
-        "component1.nii.gz",
-        "component2.nii.gz",
-        "component3.nii.gz",
-        "index.html",
-    ]
-
-
 def test_without_places_there_are_no_images(dataset, merged):
     plain = Dataset(dataset.data, dataset.labels)
     facts, arrays = clusters.material(merged, plain, SPEC, CONTEXT)
     assert arrays == {}
-    assert sorted(pages.files("clusters", facts, arrays)) == ["index.html"]
+    assert "voxel_mm" not in facts
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +140,7 @@ def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words(own):
     assert pick(metrics, "p_value")[0].value < 0.05
     material = clusters.material(found, own, wide, CONTEXT)
     assert material[0]["names"] == ["dish", "taste", "subject"]
-    shown = pages.files("clusters", *material)["index.html"].decode() + " ".join(
-        texts(metrics, material)
-    )
+    shown = page(*material)["index.html"].decode() + " ".join(texts(metrics, material))
     assert "dish1" in shown
     assert "Taste1" in shown
     for word in ("noun", "question", "voxel"):
