@@ -25,27 +25,16 @@ __all__ = [
 ]  # fmt: skip
 
 Claims = Sequence[Mapping[str, Any]]
-BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 SOURCES = {
     "simulate": "simulated stand-in for",
     "download": "downloaded",
     "cache": "cached copy of",
     "local": "local copy of",
 }
-# Columns of the scorecard, and the fields of a claim that they show.
-CLAIM_FIELDS = {
-    "experiment": "experiment",
-    "claim": "claim",
-    "paper": "paper",
-    "here (median)": "ours",
-    "low": "low",
-    "high": "high",
-    "unit": "unit",
-    "runs": "runs",
-    "data": "provenance",
-    "holds": "holds",
-}
-FRONT_COLUMNS = ("experiment", "claim", "paper", "here (median)", "holds")
+# Fields of a claim on the front page and in the scorecard, and the heads of columns that differ.
+FRONT_FIELDS = ("experiment", "claim", "paper", "ours", "holds")
+CLAIM_FIELDS = (*FRONT_FIELDS[:4], "low", "high", "unit", "runs", "provenance", "holds")
+HEADS = {"ours": "here (median)", "provenance": "data"}
 
 
 def chapters(experiments: Iterable[str]) -> dict[str, str]:
@@ -67,13 +56,9 @@ def scorecard(claims: Claims) -> str:
     return page("Scorecard", [Section(tables=[table])], [claim["provenance"] for claim in claims])
 
 
-def _claims_table(claims: Claims, columns: Iterable[str], caption: str = "") -> Table:
-    rows = [[_field(claim, CLAIM_FIELDS[column]) for column in columns] for claim in claims]
-    return Table(list(columns), rows, caption)
-
-
-def _field(claim: Mapping[str, Any], field: str) -> Any:
-    return "no number given" if claim[field] is None else claim[field]
+def _claims_table(claims: Claims, fields: Sequence[str], caption: str = "") -> Table:
+    rows = [["no number given" if c[f] is None else c[f] for f in fields] for c in claims]
+    return Table([HEADS.get(field, field) for field in fields], rows, caption)
 
 
 def numbers(experiment: str, metrics: Iterable[Metric]) -> str:
@@ -103,9 +88,8 @@ def _summary(group: Sequence[Metric]) -> list[Any]:
         quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
     )
     seeds = len({metric.seed for metric in group})
-    return [
-        median, low, high, seeds, first.unit, BETTER[first.direction], first.provenance, first.text
-    ]  # fmt: skip
+    better = "" if first.direction == "none" else first.direction
+    return [median, low, high, seeds, first.unit, better, first.provenance, first.text]
 
 
 def provenance(origins: Mapping[str, Provenance]) -> str:
@@ -140,7 +124,7 @@ def front(
     body = render(
         "front.html",
         marks={origin.mark for origin in origins.values()},
-        scorecard=_claims_table(claims, FRONT_COLUMNS),
+        scorecard=_claims_table(claims, FRONT_FIELDS),
         held=sum(verdicts),
         judged=len(verdicts),
         left_out=[html.unescape(sentence) for sentence in left_out],

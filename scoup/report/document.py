@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scoup import palette
 
@@ -19,21 +19,9 @@ Records = Sequence[Mapping[str, Any]]
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
-class Cell(NamedTuple):
-    """What is shown, what it is sorted by, and ``number``, ``yes``, ``no`` or nothing."""
-
-    text: str
-    value: Any
-    kind: str
-
-
 @dataclass(frozen=True)
 class Table:
-    """A table; numbers are shown short and sorted by their full value.
-
-    >>> [cell.text for cell in Table(["label", "loading"], [["a", 0.54321]]).cells()[0]]
-    ['a', '0.5432']
-    """
+    """A table of text, truth values and numbers, shown short and sorted by their full value."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -43,19 +31,6 @@ class Table:
     def of(cls, records: Records) -> "Table":
         """Return a table of records that have the same keys."""
         return cls(list(records[0]) if records else [], [list(r.values()) for r in records])
-
-    def cells(self) -> list[list[Cell]]:
-        """Return the cells, row by row."""
-        return [[_cell(value) for value in row] for row in self.rows]
-
-
-def _cell(value: Any) -> Cell:
-    if isinstance(value, bool):
-        word = "yes" if value else "no"
-        return Cell(word, value, word)
-    if isinstance(value, (int, float)):
-        return Cell(f"{value:.4g}" if isinstance(value, float) else str(value), value, "number")
-    return Cell(str(value), value, "")
 
 
 @dataclass(frozen=True)
@@ -100,13 +75,16 @@ def _plain(text: str) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined}
-    made = Environment(
-        loader=PackageLoader("scoup.report"), trim_blocks=True, lstrip_blocks=True, **rules
+    environment = Environment(
+        loader=PackageLoader("scoup.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    made.globals["palette"] = palette
-    made.filters["base64"] = _base64
-    return made
+    environment.globals["palette"] = palette
+    environment.filters["base64"] = _base64
+    return environment
 
 
 def _base64(content: bytes) -> str:
