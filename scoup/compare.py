@@ -163,8 +163,9 @@ def page(found: Sequence[Difference], names: tuple[str, str]) -> str:
         for d in found
     ]  # fmt: skip
     marks = [mark for d in found for marks in d.data for mark in marks.split(" and ") if mark]
-    body = f"<p>{summary(found)}</p>" + report.table(columns, rows, "medians over seeds")
-    return report.page(f"{names[0]} against {names[1]}", body, marks)
+    table = report.Table(columns, rows, "medians over seeds")
+    section = report.Section(text=summary(found), tables=[table])
+    return report.page(f"{names[0]} against {names[1]}", [section], marks)
 
 
 def _short(value: float | None) -> str:

@@ -1,50 +1,122 @@
-"""Pages of the report: whole in one file, honest about the data, safe whatever a label says."""
+"""Pages of the report: whole in one file, honest about the data, safe whatever a text says."""
 
+import html
+import json
 import re
-from html.parser import HTMLParser
+from dataclasses import replace
 
+import jinja2
 import pytest
+from docutils.core import publish_parts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoup import report
+from scoup import compare, experiments, report
 from scoup.records import Provenance, SourceFile
 from tests import tracked
+from tests.payloads import PAYLOADS, Shown, words
+from tests.workflow.conftest import ROOT
 
 CLAIM = {
-    "experiment": "accuracy", "claim": "it falls", "paper": "1", "unit": "share", "ours": 0.25, "low": 0.2,
-    "high": 0.3, "runs": 4, "provenance": "simulated", "holds": False,
+    "experiment": "accuracy", "claim": "it falls", "paper": "1", "unit": "share", "ours": 0.25,
+    "low": 0.2, "high": 0.3, "runs": 4, "provenance": "simulated", "holds": False,
 }  # fmt: skip
 ORIGIN = Provenance(
     "brainq", "simulate", "no host could be reached", (tracked.RAW,), size="tiny", seed=0
 )
 
 
-class Cells(HTMLParser):
-    """Reads the cells of all tables of a page."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.cells, self.inside = [], False
-        self.feed(html)
-
-    def handle_starttag(self, tag, _):
-        if tag == "td":
-            self.inside = True
-            self.cells.append("")
-
-    def handle_endtag(self, tag):
-        self.inside = self.inside and tag != "td"
-
-    def handle_data(self, data):
-        if self.inside:
-            self.cells[-1] += data
+def claims(text):
+    return [CLAIM | dict.fromkeys(("experiment", "claim", "paper", "unit"), text)]
 
 
-def test_simulated_data_is_called_so_on_top():
-    assert "All data is simulated" in report.page("t", "", ["simulated"])
-    assert "Some of the data is simulated" in report.page("t", "", ["simulated", "real"])
-    assert "simulated:" not in report.page("t", "", ["real"]).split("<h1>")[0].split("</style>")[1]
+def origins(text):
+    source = SourceFile(text, text, text, 1)
+    files = Provenance("files", "local", text, (source,), licence=text)
+    return {text: files, f"{text} 2": Provenance(text, "cache", text, size=text)}
+
+
+def numbers(text):
+    fields = dict.fromkeys(("name", "unit", "text", "dataset", "variant", "plan"), text)
+    metric = replace(tracked.metrics_of(0)[0], experiment="e", at={text: text}, **fields)
+    return report.numbers("e", [metric])
+
+
+def comparison(text):
+    metric = replace(tracked.metrics_of(0)[0], dataset=text, at={"label": text})
+    return compare.page(compare.compare([metric], []), (text, text))
+
+
+def experiment(text):
+    metric = replace(tracked.metrics_of(0)[0], experiment=text)
+    return report.numbers(text, [metric])
+
+
+def front(text):
+    page = report.front(
+        "Our *methods*.", claims(text), origins(text), text, [report.harmless(text)]
+    )
+    return as_snakemake(page)
+
+
+def as_snakemake(text):
+    """Render a text as Snakemake does: as Jinja2, and as reStructuredText."""
+    snakemake = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+    ready = snakemake.from_string(text).render(categories={}, files=[])
+    settings = {"halt_level": 2, "report_level": 2}
+    return publish_parts(ready, writer="html", settings_overrides=settings)["html_body"]
+
+
+PAGES = {
+    "claims": lambda text: report.scorecard(claims(text)),
+    "origins": lambda text: report.provenance(origins(text)),
+    "numbers": numbers,
+    "experiment": experiment,
+    "comparison": comparison,
+    "front": front,
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("name", PAGES)
+def test_text_from_outside_is_shown_as_typed(name, payload, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Shown(PAGES[name](payload))
+    assert page.shape == Shown(PAGES[name]("plain words")).shape
+    typed = payload.replace("_", " ") if name == "experiment" else payload
+    assert words(typed) in words(page.text)
+    assert not list(tmp_path.iterdir())
+
+
+@given(st.text(max_size=30))
+def test_a_cell_never_becomes_markup(text):
+    page = report.page("t", [report.Section(tables=[report.Table(["name"], [[text]])])], [])
+    assert [words(cell) for cell in Shown(page).cells] == [words(text)]
+
+
+def test_bytes_that_are_no_text_are_shown_and_can_be_written():
+    name = b"caf\xe9.csv".decode(errors="surrogateescape")
+    assert r"caf\udce9.csv" in Shown(PAGES["origins"](name)).cells
+    assert report.front("", [], origins(name), "x").encode()
+    assert all(report.downloads([{name: name}]).values())
+
+
+@given(st.text() | st.sampled_from(PAYLOADS))
+def test_harmless_text_is_inert_in_scripts_and_formats_and_comes_back(text):
+    inert = report.harmless(text)
+    assert not set("<>{}\"'") & set(inert)
+    assert html.unescape(inert) == text
+    assert inert.format() == inert
+    page = f"<script>var results = {json.dumps(inert)};</script>"
+    assert Shown(page).shape == [("script", ()), "script"]
+
+
+@pytest.mark.parametrize("marks", [["simulated"], ["simulated", "real"], ["real"], []])
+def test_a_page_says_on_top_what_its_data_is(marks):
+    top = Shown(report.page("title", [], marks)).text.split("title", 2)[1]
+    assert ("All data is simulated" in top) == (marks == ["simulated"])
+    assert ("Some of the data is simulated" in top) == (len(marks) == 2)
+    assert ("Real data" in top) == (marks == ["real"])
 
 
 @pytest.mark.parametrize(
@@ -66,16 +138,23 @@ def test_a_page_asks_nothing_of_the_network(page):
 def test_a_claim_that_does_not_hold_says_so():
     assert '<td class="no">no</td>' in report.scorecard([CLAIM])
     assert '<td class="yes">yes</td>' in report.scorecard([CLAIM | {"holds": True}])
+    assert "<td>no number given</td>" in report.scorecard([CLAIM | {"holds": None}])
 
 
 def test_every_number_is_a_median_over_all_seeds():
     metrics = [
         metric for seed in range(3) for metric in tracked.metrics_of(seed, value=float(seed))
     ]
-    cells = Cells(report.numbers("accuracy", metrics)).cells
+    cells = Shown(report.numbers("accuracy", metrics)).cells
     row = cells[: cells.index("cost over that of full ALS") + 1]
     assert row[:7] == ["relative_cost", "brainq", "whole", "scoup", "1", "joint", "none"]
     assert row[7:11] == ["2", "1.5", "2.5", "3"]
+
+
+def test_numbers_are_short_and_sorted_by_their_full_value():
+    page = report.page("t", [report.Section(tables=[report.Table(["n"], [[1 / 3], [12345]])])], [])
+    assert f'data-value="{1 / 3!r}">0.3333<' in page
+    assert ">12345<" in page
 
 
 def test_other_experiments_stay_on_their_own_pages():
@@ -83,43 +162,48 @@ def test_other_experiments_stay_on_their_own_pages():
     assert "Real data." in report.numbers("missing", metrics)
 
 
-@given(st.text(max_size=30))
-def test_a_label_never_becomes_markup(text):
-    cells = Cells(report.table(["name"], [[text]])).cells
-    assert [re.sub(r"[\r\n\x00]+", "", cell) for cell in cells] == [
-        re.sub(r"[\r\n\x00]+", "", text)
-    ]
+def test_the_front_page_has_banner_scorecard_provenance_and_methods():
+    both = [CLAIM, CLAIM | {"holds": None}]
+    text = report.front("A ``tensor``.", both, {"brainq": ORIGIN}, "scoup 1", ["e is skipped."])
+    shown = Shown(as_snakemake(text)).text
+    order = [
+        "All data is simulated", "0 of 1 claims", "it falls", "e is skipped.", "Code: scoup 1.",
+        "no host could be reached", "A tensor.",
+    ]  # fmt: skip
+    positions = [shown.index(part) for part in order]
+    assert positions == sorted(positions)
 
 
-def test_the_front_page_has_banner_scorecard_methods_and_provenance():
-    from docutils.core import publish_parts
-
-    text = report.front(
-        "A tensor and ``matrices``.",
-        [CLAIM, CLAIM | {"holds": None}],
-        {"brainq": ORIGIN},
-        "scoup 1",
-    )
-    html = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["html_body"]
-    places = [
-        html.index(word)
-        for word in ("All data is simulated", "it falls", "A tensor", "no host could be reached")
-    ]
-    assert places == sorted(places)
-    assert "0 of 1 claims" in html
-    assert "scoup 1" in html
+def test_the_style_of_the_front_page_comes_through():
+    text = report.front("", [], {}, "x")
+    assert words(report.render("style.html")) in words(as_snakemake(text))
 
 
 def test_files_of_a_page_move_into_it():
-    given = """<img src="a.png"><a href='t.csv'>t</a><a href="https://x.org">x</a>"""
-    html = report.inline(given, {"a.png": b"x", "t.csv": b"1"})
-    assert 'src="data:image/png;base64,eA=="' in html
-    assert "href='data:text/csv;base64,MQ==' download='t.csv'" in html
-    assert 'href="https://x.org"' in html
+    page = '<a href="t.csv" download>t</a><a href="https://x.org">x</a>'
+    html_page = report.inline(page, {"t.csv": b"1"})
+    assert '<a href="data:text/csv;base64,MQ==" download="t.csv">' in html_page
+    assert 'href="https://x.org"' in html_page
 
 
-def test_files_of_a_users_own_are_named():
+def test_user_supplied_files_are_named():
     files = [SourceFile(name, "", "0" * 64, 1) for name in ("posts.csv", "links.csv")]
-    mine = Provenance("files", "local", "named in the configuration", files, "full")
-    page = report.front("", [], {"walls": mine}, "x")
-    assert "files of your own, named in the configuration: posts.csv, links.csv" in page
+    origin = Provenance("files", "local", "named in the configuration", files, "full")
+    page = report.front("", [], {"walls": origin}, "x")
+    assert "your files, named in the configuration: posts.csv, links.csv" in page
+
+
+def test_headings_sort_in_order_for_any_number_of_experiments():
+    for count in (1, 8, 9, 120):
+        headings = list(report.chapters(f"e_{n}" for n in range(count)).values())
+        assert headings == sorted(headings)
+        assert (headings[0].split()[1], headings[-1].split()[1]) == ("scorecard", "provenance")
+
+
+def test_texts_of_the_report_are_valid():
+    assert "SCOUP" in as_snakemake((ROOT / "workflow/report/methods.rst").read_text())
+    caption = (ROOT / "workflow/report/figure.rst").read_text()
+    for name in experiments.names():
+        for text in experiments.declared(name).CAPTIONS.values():
+            shown = as_snakemake(caption.replace("{{ snakemake.params.caption }}", text))
+            assert words(text) in words(Shown(shown).text)

@@ -1,7 +1,5 @@
 """The planted rank is found, noise is called noise, and every number of a scan is right."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -207,21 +205,6 @@ def test_missing_cells_leave_core_consistency_out(scanned):
     assert pick(metrics, "held_out_error")
     facts = rank.summary(looks, Dataset(CoupledData(values)), 2, CONTEXT)
     assert draw(metrics, [(facts, {})]).axes
-
-
-def test_the_page_lists_the_components_and_says_what_is_recommended(scanned):
-    from scoup.experiments.rank.page import page
-
-    data, looks = scanned
-    facts = rank.summary(looks, Dataset(data), 3, CONTEXT)
-    files = page(json.loads(json.dumps(facts, sort_keys=True)), {})
-    assert facts["words"] in files["index.html"].decode()
-    assert "simulated data" in files["index.html"].decode()
-    rows = json.loads(files["table.json"])
-    assert len(rows) == 3 * 4 * facts["shown"]
-    head, *lines = files["table.csv"].decode().splitlines()
-    assert head == "component,weight,mode,place,label,loading"
-    assert len(lines) == len(rows)
 
 
 def test_the_figure_says_what_is_recommended_and_why(scanned):

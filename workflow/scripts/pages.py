@@ -1,10 +1,11 @@
-"""Write a page to open in a browser, with its tables and images as files beside it."""
+"""Write a page to open in a browser, with its tables and images as files next to it."""
 
 from scoup import results, store
 from scoup.job import job
-from scoup.plot import pages
+from scoup.listing import load
 
 with job(snakemake):
-    meta, arrays = store.read_archive(snakemake.input.material, results.MATERIAL)
-    for name, content in pages.files(snakemake.wildcards.experiment, meta, arrays).items():
+    facts, arrays = store.read_archive(snakemake.input.material, results.MATERIAL)
+    module = load(f"scoup.experiments.{snakemake.wildcards.experiment}", "page")
+    for name, content in module.page(facts, arrays).items():
         store.write_bytes(f"{snakemake.output.folder}/{name}", content)
