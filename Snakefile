@@ -45,4 +45,4 @@ rule all:
 
 
 onsuccess:
-    note_scheduling("results/logs/scheduling.log", STARTED)
+    note_scheduling("results/logs/scheduling.json", STARTED)
