@@ -200,10 +200,10 @@ def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:
     factors = model.factors
     arrays: Arrays = {"weights": np.asarray(factors.weights)}
     heads = []
-    for n, (matrix, covered) in enumerate(zip(factors.flat, factors.coverage, strict=True)):
-        values = _put_matrix(arrays, f"factor{n}", np.asarray(matrix))
-        heads.append({"shape": matrix.shape, "values": values})
-        arrays[f"factor{n}.coverage"] = np.packbits(covered)
+    for name, matrix, covered in zip(factors.names, factors.flat, factors.coverage, strict=True):
+        values = _put_matrix(arrays, name, np.asarray(matrix))
+        heads.append({"name": name, "shape": matrix.shape, "values": values})
+        arrays[f"{name}.coverage"] = np.packbits(covered)
     meta = {
         "modes": len(factors.modes),
         "sides": _counts(factors.sides),
@@ -216,9 +216,9 @@ def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:
 def _read_model(path: PathLike, kind: str, report: type[Report]) -> tuple[Factors, Report]:
     meta, arrays = store.read_archive(path, kind)
     flat, coverage = [], []
-    for n, head in enumerate(meta["factors"]):
-        flat.append(_get_matrix(arrays, f"factor{n}", head["shape"], head["values"]))
-        coverage.append(_unpack(arrays[f"factor{n}.coverage"], head["shape"][:1]))
+    for head in meta["factors"]:
+        flat.append(_get_matrix(arrays, head["name"], head["shape"], head["values"]))
+        coverage.append(_unpack(arrays[f"{head['name']}.coverage"], head["shape"][:1]))
     modes, sides = flat[: meta["modes"]], flat[meta["modes"] :]
     factors = Factors(
         arrays["weights"], tuple(modes), _by_mode(sides, meta["sides"]), tuple(coverage)
@@ -311,12 +311,12 @@ def _put_matrix(arrays: Arrays, name: str, matrix: Array) -> str:
         arrays[name] = matrix
         return "dense"
     csr = sparse.csr_array(matrix)
-    arrays |= {name: csr.data, f"{name}.indices": csr.indices, f"{name}.indptr": csr.indptr}
+    arrays |= {name: csr.data, f"{name}.columns": csr.indices, f"{name}.starts": csr.indptr}
     return "csr"
 
 
 def _get_matrix(arrays: Arrays, name: str, shape: Sequence[int], stored: str) -> Array:
     if stored == "dense":
         return arrays[name]
-    parts = (arrays[name], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    parts = (arrays[name], arrays[f"{name}.columns"], arrays[f"{name}.starts"])
     return sparse.csr_array(parts, shape=tuple(shape)).toarray()
