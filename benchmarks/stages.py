@@ -1,4 +1,4 @@
-"""Where the time of a run went: ``python -m benchmarks.stages results`` reads the logs of its jobs, stage by stage.
+"""Where the time of a run went: ``python -m benchmarks.stages results`` reads the facts of its jobs, stage by stage.
 
 Start-up is the processor time that a job had used when its own work began: Python itself and its imports. All that
 Snakemake itself takes counts as start-up too, as a stage called scheduling.
@@ -21,14 +21,12 @@ Row = tuple[str, int, float, float, float]
 def stages(logs: Path) -> list[Row]:
     """Add up jobs, processor time, start-up and wall-clock time of every stage, the longest first."""
     sums: dict[str, list[float]] = {}
-    for path in logs.rglob("*.log"):
+    for path in logs.rglob("*.json"):
         facts = read_facts(path)
-        if "processor" in facts:
-            row = sums.setdefault(
-                path.relative_to(logs).parts[0].removesuffix(".log"), [0, 0.0, 0.0, 0.0]
-            )
-            found = (1, facts["processor"], facts["startup"], facts["ended"] - facts["started"])
-            row[:] = [total + value for total, value in zip(row, found, strict=True)]
+        if "ended" in facts:
+            row = sums.setdefault(facts["rule"], [0, 0.0, 0.0, 0.0])
+            job = (1, facts["processor"], facts["startup"], facts["ended"] - facts["started"])
+            row[:] = [total + value for total, value in zip(row, job, strict=True)]
     rows = [(name, int(row[0]), row[1], row[2], row[3]) for name, row in sums.items()]
     return sorted(rows, key=lambda row: -row[2])
 

@@ -1,9 +1,6 @@
-"""The frame of every job of the workflow: its log, its threads, and what it says when it fails."""
-
-from __future__ import annotations
+"""The frame of every job: its log, its threads, its facts, and what it says on failure."""
 
 import errno
-import json
 import logging
 import platform
 import subprocess
@@ -16,32 +13,40 @@ from pathlib import Path
 from typing import Any
 
 from scoup.errors import DamagedFileError, ScoupError
-from scoup.store import write_text
+from scoup.store import read_json, write_json
 from scoup.threads import threads
 
 log = logging.getLogger(__name__)
-# Results hold no times and no names of machines, so that the same seed is the same bytes: the log holds them.
-FACTS = f"{__name__}: facts "
+_LOGGERS = ("scoup", "py.warnings")
 
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
-    """Run the body of an adapter with a log file and with the threads the rule asked for.
+def job(snakemake: Any) -> Iterator[dict[str, Any]]:
+    """Run the body of an adapter with a log file and with as many threads as the rule has.
 
-    ``snakemake`` is the object that Snakemake gives a script; only ``rule``, ``log``, ``threads``, ``input``
-    and ``wildcards`` are read. BLAS and the kernels keep to the allocation, not to the machine, so that jobs side by
-    side do not fight and results do not depend on the number of cores. Bad input and a full
-    disk end the job with one sentence, anything else with its traceback in the log. A damaged input is
-    named and removed: a file that is not there is what Snakemake makes again.
+    ``snakemake`` is the object that Snakemake gives to a script; only ``rule``, ``log``,
+    ``threads``, ``input`` and ``wildcards`` are read. The threads of BLAS and of the kernels are
+    those of the rule, not of the machine, so that parallel jobs do not compete and results do not
+    depend on the machine.
+
+    The body gets the facts of the job (when, where and by which code it ran) and may add to them.
+    They are written to ``log.facts``, or next to the log as ``.json``: results hold no times and no
+    names of machines, so that equal seeds give equal bytes. Without ``ended`` a job is running or
+    has failed.
+
+    Bad input and a full disk end the job with one sentence, anything else with its traceback in the
+    log. A damaged input is named and removed, so that Snakemake makes it again.
     """
-    logger = _open_log(snakemake.log[0])
-    started = time.perf_counter()
+    handler = _open_log(snakemake.log[0])
+    default = Path(snakemake.log[0]).with_suffix(".json")
+    facts, facts_path = _facts(snakemake), getattr(snakemake.log, "facts", default)
     try:
-        log.info("facts %s", json.dumps(_facts(snakemake)))
+        write_json(facts_path, facts)
         with threads(max(1, int(snakemake.threads))):
-            yield
-        log.info("facts %s", json.dumps({"ended": time.time(), "processor": time.process_time()}))
-        log.info("%s done in %.1f s", snakemake.rule, time.perf_counter() - started)
+            yield facts
+        facts |= {"ended": time.time(), "processor": time.process_time()}
+        write_json(facts_path, facts)
+        log.info("%s done in %.1f s", snakemake.rule, facts["ended"] - facts["started"])
     except (ScoupError, MemoryError, OSError) as error:
         log.exception("%s failed", snakemake.rule)
         _stop(snakemake, _sentence(error) + _remove_damaged(snakemake, error))
@@ -49,36 +54,31 @@ def job(snakemake: Any) -> Iterator[None]:
         log.exception("%s failed", snakemake.rule)
         raise
     finally:
-        logger.close()
-        logging.getLogger("scoup").removeHandler(logger)
+        handler.close()
+        for name in _LOGGERS:
+            logging.getLogger(name).removeHandler(handler)
 
 
 def note_scheduling(path: str | Path, started: float) -> None:
-    """Leave a log as jobs do that says what it took to run them: processor time of this process, none of it work."""
-    taken = time.process_time()
-    facts = {"started": started, "ended": time.time(), "startup": taken, "processor": taken}
-    write_text(path, f"{FACTS}{json.dumps(facts)}\n")
+    """Write what Snakemake itself took as the facts of a job that was all start-up."""
+    seconds = time.process_time()
+    facts = {"started": started, "ended": time.time(), "startup": seconds, "processor": seconds}
+    write_json(path, {"rule": "scheduling", **facts})
 
 
 def read_facts(path: str | Path) -> dict[str, Any]:
-    """Return what the log of a job says of when, where, by which code and from which files it ran; {} without a log."""
-    if not Path(path).exists():
-        return {}
-    lines = Path(path).read_text(errors="replace").splitlines()
-    found: dict[str, Any] = {}
-    for line in lines:
-        if FACTS in line:
-            found |= json.loads(line.split(FACTS, 1)[1])
-    return found
+    """Return the facts of a job; {} if there is no such file."""
+    return read_json(path) if Path(path).exists() else {}
 
 
 def describe_code() -> str:
-    """Name the version and the commit of the code that runs."""
+    """Name the version and the commit of the running code."""
     return f"scoup {_version()}, revision {_revision()}"
 
 
 def _facts(snakemake: Any) -> dict[str, Any]:
     return {
+        "rule": snakemake.rule,
         "started": time.time(),
         "startup": time.process_time(),
         "host": platform.node(),
@@ -86,7 +86,6 @@ def _facts(snakemake: Any) -> dict[str, Any]:
         "version": _version(),
         "revision": _revision(),
         "python": platform.python_version(),
-        "input": [str(path) for path in getattr(snakemake, "input", ())],
     }
 
 
@@ -98,30 +97,21 @@ def _version() -> str:
 
 
 def _revision() -> str:
-    """The commit that the code is at, with ``-dirty`` where files differ from it."""
-    describe = [
-        "git",
-        "-C",
-        str(Path(__file__).parent),
-        "describe",
-        "--always",
-        "--dirty",
-        "--exclude",
-        "*",
-    ]
+    """Return the commit of the code, with ``-dirty`` if files differ from it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    describe = [*git, "describe", "--always", "--dirty", "--exclude", "*"]
     try:
-        return subprocess.run(
-            describe, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
+        answer = subprocess.run(describe, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
+    return answer.stdout.strip()
 
 
 def _open_log(path: str) -> logging.Handler:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, mode="w")
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
-    for name in ("scoup", "py.warnings"):
+    for name in _LOGGERS:
         logging.getLogger(name).addHandler(handler)
     logging.getLogger("scoup").setLevel(logging.INFO)
     logging.captureWarnings(True)
@@ -130,17 +120,17 @@ def _open_log(path: str) -> logging.Handler:
 
 def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"no space left on the disk of {error.filename or 'the results'}; free some and run again."
+        name = error.filename or "the results"
+        return f"no space left on the disk of {name}; free some and run again."
     if isinstance(error, MemoryError):
         return f"out of memory ({error}); give the job more (mem_mb) or take a smaller sample."
     return str(error)
 
 
 def _remove_damaged(snakemake: Any, error: BaseException) -> str:
-    """Remove a damaged file that another job made (no other file is touched) and say so."""
-    if not isinstance(error, DamagedFileError) or error.path not in map(
-        str, getattr(snakemake, "input", ())
-    ):
+    """Remove a damaged file that another job made, and no other file, and say so."""
+    inputs = map(str, getattr(snakemake, "input", ()))
+    if not isinstance(error, DamagedFileError) or error.path not in inputs:
         return ""
     Path(error.path).unlink(missing_ok=True)
     log.info("removed %s", error.path)
@@ -148,6 +138,6 @@ def _remove_damaged(snakemake: Any, error: BaseException) -> str:
 
 
 def _stop(snakemake: Any, sentence: str) -> None:
-    where = " ".join(f"{key}={value}" for key, value in dict(snakemake.wildcards).items())
-    sys.stderr.write(f"{snakemake.rule} {where}: {sentence}\n")
+    wildcards = " ".join(f"{key}={value}" for key, value in dict(snakemake.wildcards).items())
+    sys.stderr.write(f"{snakemake.rule} {wildcards}: {sentence}\n")
     raise SystemExit(1)

@@ -1,11 +1,9 @@
-"""What is measured: the meaning of a number, the number with its context, and the paper's claim about it."""
-
-from __future__ import annotations
+"""What is measured: the meaning of a number, the number in its context, and the claims about it."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,10 +14,10 @@ DIRECTIONS = ("higher", "lower", "none")
 
 @dataclass(frozen=True)
 class Measure:
-    """What a number means: its unit, which way is better, and between which bounds it must lie.
+    """What a number means: its unit, which direction is better, and its bounds.
 
-    >>> Measure("accuracy", "share", "higher", 0.0, 1.0, "pairs decided rightly").text
-    'pairs decided rightly'
+    >>> Measure("accuracy", "share", "higher", 0.0, 1.0, "pairs matched correctly").text
+    'pairs matched correctly'
     """
 
     name: str
@@ -38,9 +36,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Metric:
-    """One measured number with all that is needed to read it alone.
+    """One measured number with all that is needed to understand it on its own.
 
-    ``at`` says where on the axes of its experiment it was measured, such as ``{"repetitions": 3, "merge": "joint"}``.
+    ``at`` holds its coordinates on the axes of the experiment, such as
+    ``{"repetitions": 3, "merge": "joint"}``.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Context:
-    """Where the metrics of one job come from; it turns measured values into metrics.
+    """Where the metrics of one job come from; turns measured values into metrics.
 
     >>> context = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
     >>> context.metric(Measure("relative_cost", "ratio", "lower", 0.0), 1.5, repetitions=2).at
@@ -84,23 +83,24 @@ class Context:
     provenance: str
 
     def metric(self, measure: Measure, value: float, **at: Any) -> Metric:
-        """Return ``value`` of ``measure`` as a metric of this context, measured ``at`` these coordinates."""
+        """Return ``value`` of ``measure`` as a metric of this context with coordinates ``at``."""
         bounds = (measure.low, measure.high)
         return Metric(
             measure.name, float(value), measure.unit, measure.direction, bounds, measure.text,
             **asdict(self), at=at,
         )  # fmt: skip
 
-    def on(self, **changes: Any) -> Context:
+    def on(self, **changes: Any) -> Self:
         """Return the same context with another variant, plan or seed."""
         return replace(self, **changes)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper beside what was measured: the median over runs, its quartiles, and whether it holds.
+    """A claim of the paper next to what was measured.
 
-    ``holds`` is None where the paper gives no number to compare with.
+    ``ours`` is the median over the runs, ``low`` and ``high`` are its quartiles. ``holds`` is None
+    if the paper gives no number to compare with.
     """
 
     experiment: str
@@ -121,8 +121,11 @@ class Claim:
         runs: Sequence[Metric],
         bar: float | None,
         higher: bool = True,
-    ) -> Claim:
-        """Judge the median of ``runs`` against ``bar``; ``texts`` are the claim, the paper's number and the unit."""
+    ) -> Self:
+        """Compare the median of ``runs`` with ``bar``.
+
+        ``texts`` are the claim, the paper's number and the unit.
+        """
         low, ours, high = (
             float(q) for q in np.quantile([run.value for run in runs], [0.25, 0.5, 0.75])
         )
@@ -133,12 +136,12 @@ class Claim:
 
 
 def pick(metrics: Iterable[Metric], name: str, **where: Any) -> list[Metric]:
-    """Return the metrics called ``name`` whose fields or coordinates have the values given."""
-    return [metric for metric in metrics if metric.name == name and _lies(metric, where)]
+    """Return the metrics called ``name`` whose fields and coordinates equal ``where``."""
+    return [metric for metric in metrics if metric.name == name and _matches(metric, where)]
 
 
-def _lies(metric: Metric, where: Mapping[str, Any]) -> bool:
-    missing = object()
+def _matches(metric: Metric, where: Mapping[str, Any]) -> bool:
+    absent = object()
     return all(
-        metric.at.get(key, getattr(metric, key, missing)) == value for key, value in where.items()
+        metric.at.get(key, getattr(metric, key, absent)) == value for key, value in where.items()
     )

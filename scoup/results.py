@@ -1,24 +1,23 @@
-"""The only reader and writer of result files: data sets, index sets, fits, models, hidden cells and metrics.
+"""The only reader and writer of result files: one pair of functions per kind of result.
 
-The format of an archive is described in :mod:`scoup.store`. Seconds are never written next to numbers that can be
-reproduced to the byte.
+:mod:`scoup.store` describes the format. Files that must be reproducible to the byte hold no times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scoup import store
 from scoup.block import HeldOut, Observed
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.measures import Metric
 from scoup.records import (
+    Array,
     Factors,
     Fit,
     FitReport,
@@ -29,50 +28,52 @@ from scoup.records import (
     Sample,
     nest,
 )
-from scoup.store import PathLike, read_archive, read_json, write_archive, write_json
+from scoup.store import PathLike
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
 Arrays = dict[str, Array]
-DATA, FACTORS, SAMPLES, TRUTH, MATERIAL = "coupled-data", "factors", "samples", "truth", "material"
+Report = TypeVar("Report", FitReport, MergeReport)
+
+DATA, SAMPLES, TRUTH, FIT, MERGED = "coupled-data", "samples", "truth", "fit", "merged"
+MATERIAL, PART = "material", "part"
 
 
-def write_dataset(path: PathLike, dataset: Dataset, compress: bool = False) -> None:
+def write_dataset(path: PathLike, dataset: Dataset) -> None:
     """Write a data set: values, masks and weights of every block, labels, provenance and extras."""
     arrays: Arrays = {f"extra.{name}": array for name, array in dataset.extras.items()}
-    blocks = []
-    for position, block in enumerate(dataset.data.blocks):
-        name = f"block{position}"
-        head = {"shape": block.shape, "values": _put(arrays, f"{name}.values", block.values)}
-        blocks.append({**head, "mask": _put_mask(arrays, f"{name}.mask", block.mask)})
     meta = {
-        "blocks": blocks,
-        "layout": _layout(dataset.data.matrices),
-        "weights": dataset.data.block_weights,
-        "labels": [
-            _put_labels(arrays, position, label) for position, label in enumerate(dataset.labels)
+        "blocks": [
+            {
+                "shape": block.shape,
+                "values": _put_values(arrays, f"block{n}.values", block.values),
+                "mask": _put_mask(arrays, f"block{n}.mask", block.mask),
+            }
+            for n, block in enumerate(dataset.data.blocks)
         ],
+        "matrices": _counts(dataset.data.matrices),
+        "weights": dataset.data.block_weights,
+        "labels": [_put_labels(arrays, n, labels) for n, labels in enumerate(dataset.labels)],
         "provenance": asdict(dataset.provenance) if dataset.provenance else None,
         "facts": dataset.facts,
     }
-    write_archive(path, DATA, meta, arrays, compress)
+    store.write_archive(path, DATA, meta, arrays)
 
 
 def read_dataset(path: PathLike) -> Dataset:
     """Read what :func:`write_dataset` wrote; large dense blocks are mapped, not read."""
-    meta, arrays = read_archive(path, DATA)
-    values = [
-        _get(arrays, f"block{n}.values", head["shape"], head["values"])
-        for n, head in enumerate(meta["blocks"])
-    ]
-    masks = [_get_mask(arrays, f"block{n}.mask", head) for n, head in enumerate(meta["blocks"])]
-    like = {int(mode): [None] * count if count else None for mode, count in meta["layout"].items()}
+    meta, arrays = store.read_archive(path, DATA)
+    values, masks = [], []
+    for n, head in enumerate(meta["blocks"]):
+        values.append(_get_values(arrays, f"block{n}.values", head["shape"], head["values"]))
+        masks.append(_get_mask(arrays, f"block{n}.mask", head["shape"], head["mask"]))
     data = CoupledData(
-        values[0], nest(values[1:], like), masks[0], nest(masks[1:], like), meta["weights"]
+        values[0],
+        _by_mode(values[1:], meta["matrices"]),
+        masks[0],
+        _by_mode(masks[1:], meta["matrices"]),
+        meta["weights"],
     )
-    labels = tuple(
-        _get_labels(arrays, position, head) for position, head in enumerate(meta["labels"])
-    )
+    labels = tuple(_get_labels(arrays, n, head) for n, head in enumerate(meta["labels"]))
     provenance = Provenance(**meta["provenance"]) if meta["provenance"] else None
     extras = {
         name.removeprefix("extra."): array
@@ -82,58 +83,177 @@ def read_dataset(path: PathLike) -> Dataset:
     return Dataset(data, labels, provenance, extras, meta["facts"])
 
 
+def read_dataset_meta(path: PathLike) -> dict[str, Any]:
+    """Return what a data set's file says about its arrays, such as their shapes, without them."""
+    return store.read_meta(path, DATA)
+
+
 def read_provenance(path: PathLike) -> Provenance:
     """Return where the data set in a file came from."""
-    return Provenance(**read_archive(path, DATA)[0]["provenance"])
+    return Provenance(**read_dataset_meta(path)["provenance"])
 
 
-def write_factors(path: PathLike, factors: Factors, meta: Mapping[str, Any] | None = None) -> None:
-    """Write factors with their coverage; a matrix is kept as CSR where that is smaller. ``meta`` is plain JSON."""
+def write_truth(path: PathLike, coords: Array, truth: Array) -> None:
+    """Write the hidden cells: coords (N, n) and their values (n,)."""
+    store.write_archive(path, TRUTH, {}, {"coords": coords.astype(np.int32), "truth": truth})
+
+
+def read_truth(path: PathLike) -> tuple[Array, Array]:
+    """Read what :func:`write_truth` wrote."""
+    _, arrays = store.read_archive(path, TRUTH)
+    return arrays["coords"], arrays["truth"]
+
+
+def write_samples(path: PathLike, samples: Sequence[Sample]) -> None:
+    """Write the index sets of all repetitions of a plan."""
+    arrays = {f"common.{n}": common for n, common in enumerate(samples[0].common)}
+    for sample in samples:
+        arrays |= {f"rep{sample.repetition}.{n}": index for n, index in enumerate(sample.indices)}
+    meta = {"factors": len(samples[0].common), "repetitions": len(samples)}
+    store.write_archive(path, SAMPLES, meta, arrays)
+
+
+def read_samples(path: PathLike) -> list[Sample]:
+    """Read what :func:`write_samples` wrote."""
+    meta, arrays = store.read_archive(path, SAMPLES)
+    factors = range(meta["factors"])
+    common = tuple(arrays[f"common.{n}"] for n in factors)
+    return [
+        Sample(repetition, tuple(arrays[f"rep{repetition}.{n}"] for n in factors), common)
+        for repetition in range(meta["repetitions"])
+    ]
+
+
+def write_fit(path: PathLike, fit: Fit) -> None:
+    """Write a fit without its seconds."""
+    _write_model(path, FIT, fit)
+
+
+def read_fit(path: PathLike) -> Fit:
+    """Read what :func:`write_fit` wrote."""
+    return Fit(*_read_model(path, FIT, FitReport))
+
+
+def write_merged(path: PathLike, merged: Merged) -> None:
+    """Write a merged model without its seconds."""
+    _write_model(path, MERGED, merged)
+
+
+def read_merged(path: PathLike) -> Merged:
+    """Read what :func:`write_merged` wrote."""
+    return Merged(*_read_model(path, MERGED, MergeReport))
+
+
+def write_part(path: PathLike, arrays: Mapping[str, Array]) -> None:
+    """Write what one of an experiment's independent jobs computed."""
+    store.write_archive(path, PART, {}, arrays)
+
+
+def read_part(path: PathLike) -> Arrays:
+    """Read what :func:`write_part` wrote."""
+    return store.read_archive(path, PART)[1]
+
+
+def write_material(path: PathLike, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write what an experiment's figure and page are made from; ``facts`` are plain JSON."""
+    store.write_archive(path, MATERIAL, facts, arrays)
+
+
+def read_material(path: PathLike) -> tuple[dict[str, Any], Arrays]:
+    """Read what :func:`write_material` wrote: facts and arrays."""
+    return store.read_archive(path, MATERIAL)
+
+
+def write_metrics(
+    path: PathLike, metrics: Iterable[Metric], notes: Mapping[str, Any] | None = None
+) -> None:
+    """Write metrics; ``notes`` are plain facts about all of them, such as the settings."""
+    rows = [asdict(metric) for metric in metrics]
+    if not rows:
+        raise ScoupError.expected("metrics", "at least one", "none", f"{path} would say nothing")
+    store.write_json(path, {"metrics": rows, "notes": dict(notes or {})})
+
+
+def read_metrics(*paths: PathLike) -> list[Metric]:
+    """Read the metrics of one file or more."""
+    rows = [row for path in paths for row in store.read_json(path)["metrics"]]
+    return [Metric(**{**row, "range": tuple(row["range"])}) for row in rows]
+
+
+def read_notes(path: PathLike) -> dict[str, Any]:
+    """Read the notes of a metrics file."""
+    return store.read_json(path)["notes"]
+
+
+def write_claims(path: PathLike, claims: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows of the scorecard."""
+    store.write_json(path, {"claims": claims})
+
+
+def read_claims(path: PathLike) -> list[dict[str, Any]]:
+    """Read what :func:`write_claims` wrote."""
+    return store.read_json(path)["claims"]
+
+
+def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:
+    """Write factors with their coverage; a matrix is stored as CSR if that is smaller."""
+    factors = model.factors
     arrays: Arrays = {"weights": np.asarray(factors.weights)}
     heads = []
     for name, matrix, covered in zip(factors.names, factors.flat, factors.coverage, strict=True):
-        heads.append(
-            {"shape": matrix.shape, "values": _put_matrix(arrays, name, np.asarray(matrix))}
-        )
+        values = _put_matrix(arrays, name, np.asarray(matrix))
+        heads.append({"name": name, "shape": matrix.shape, "values": values})
         arrays[f"{name}.coverage"] = np.packbits(covered)
-    head = {
+    meta = {
         "modes": len(factors.modes),
-        "layout": _layout(factors.sides),
-        "matrices": heads,
-        "meta": dict(meta or {}),
+        "sides": _counts(factors.sides),
+        "factors": heads,
+        "report": asdict(replace(model.report, seconds={})),
     }
-    write_archive(path, FACTORS, head, arrays)
+    store.write_archive(path, kind, meta, arrays)
 
 
-def read_factors(path: PathLike) -> Factors:
-    """Read what :func:`write_factors` wrote."""
-    head, arrays = read_archive(path, FACTORS)
-    order = head["modes"]
+def _read_model(path: PathLike, kind: str, report: type[Report]) -> tuple[Factors, Report]:
+    meta, arrays = store.read_archive(path, kind)
     flat, coverage = [], []
-    for position, entry in enumerate(head["matrices"]):
-        name = f"mode{position}" if position < order else f"side{position - order}"
-        flat.append(_get_matrix(arrays, name, entry))
-        coverage.append(_unpack(arrays[f"{name}.coverage"], entry["shape"][:1]))
-    like = {int(mode): [None] * count if count else None for mode, count in head["layout"].items()}
-    return Factors(
-        arrays["weights"], tuple(flat[:order]), nest(flat[order:], like), tuple(coverage)
+    for head in meta["factors"]:
+        flat.append(_get_matrix(arrays, head["name"], head["shape"], head["values"]))
+        coverage.append(_unpack(arrays[f"{head['name']}.coverage"], head["shape"][:1]))
+    modes, sides = flat[: meta["modes"]], flat[meta["modes"] :]
+    factors = Factors(
+        arrays["weights"], tuple(modes), _by_mode(sides, meta["sides"]), tuple(coverage)
     )
+    return factors, report(**{name: _tuple(value) for name, value in meta["report"].items()})
 
 
-def read_factors_meta(path: PathLike) -> dict[str, Any]:
-    """Return the plain facts that were written beside the factors."""
-    return read_archive(path, FACTORS)[0]["meta"]
+def _tuple(value: Any) -> Any:
+    """Turn a list of JSON back into the tuple that a record holds."""
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _layout(nested: Mapping[int, Any]) -> dict[int, int]:
-    """Say how many matrices a mode has, 0 standing for a single one that is not in a list."""
+def _counts(nested: Mapping[int, Any]) -> dict[int, int]:
+    """Count the matrices on each mode.
+
+    >>> _counts({0: ["Y", "Z"], 2: ["W"]})
+    {0: 2, 2: 1}
+    """
     return {
-        mode: len(item) if isinstance(item, (list, tuple)) else 0 for mode, item in nested.items()
+        mode: len(group) if isinstance(group, (list, tuple)) else 1
+        for mode, group in nested.items()
     }
 
 
-def _put(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
-    """Add one block's values under ``name`` and return the word for how they are kept."""
+def _by_mode(flat: Sequence[Any], counts: Mapping[str, int]) -> dict[int, Any]:
+    """Arrange a flat list as lists by mode; JSON has made words of the modes.
+
+    >>> _by_mode(["Y", "Z", "W"], {"0": 2, "2": 1})
+    {0: ['Y', 'Z'], 2: ['W']}
+    """
+    return nest(flat, {int(mode): [None] * count for mode, count in counts.items()})
+
+
+def _put_values(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
+    """Add the values of a block under ``name`` and return how they are stored."""
     if isinstance(values, SparseTensor):
         arrays[f"{name}.coords"], arrays[name] = values.coords, values.values
         return "sparse"
@@ -141,8 +261,10 @@ def _put(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
     return "dense"
 
 
-def _get(arrays: Arrays, name: str, shape: Sequence[int], how: str) -> Array | SparseTensor:
-    if how == "dense":
+def _get_values(
+    arrays: Arrays, name: str, shape: Sequence[int], stored: str
+) -> Array | SparseTensor:
+    if stored == "dense":
         return arrays[name]
     return SparseTensor(arrays[f"{name}.coords"], arrays[name], tuple(shape))
 
@@ -151,30 +273,30 @@ def _put_mask(arrays: Arrays, name: str, mask: Any) -> str | None:
     if mask is None:
         return None
     if isinstance(mask, (HeldOut, Observed)):
-        _put(arrays, name, mask.cells)
+        _put_values(arrays, name, mask.cells)
         return "held-out" if isinstance(mask, HeldOut) else "observed"
     arrays[name] = np.packbits(mask)
     return "bits"
 
 
-def _get_mask(arrays: Arrays, name: str, head: Mapping[str, Any]) -> Any:
-    if head["mask"] is None:
+def _get_mask(arrays: Arrays, name: str, shape: Sequence[int], stored: str | None) -> Any:
+    if stored is None:
         return None
-    if head["mask"] == "bits":
-        return _unpack(arrays[name], head["shape"])
-    kind = HeldOut if head["mask"] == "held-out" else Observed
-    return kind(_get(arrays, name, head["shape"], "sparse"))  # type: ignore[arg-type]
+    if stored == "bits":
+        return _unpack(arrays[name], shape)
+    cells: Any = _get_values(arrays, name, shape, "sparse")
+    return HeldOut(cells) if stored == "held-out" else Observed(cells)
 
 
 def _unpack(bits: Array, shape: Sequence[int]) -> NDArray[np.bool_]:
     return np.unpackbits(bits, count=int(np.prod(shape))).view(bool).reshape(shape)
 
 
-def _put_labels(arrays: Arrays, position: int, label: Labels) -> dict[str, Any]:
-    arrays[f"label{position}"] = np.asarray(label.ids)
-    for name, column in label.columns.items():
+def _put_labels(arrays: Arrays, position: int, labels: Labels) -> dict[str, Any]:
+    arrays[f"label{position}"] = np.asarray(labels.ids)
+    for name, column in labels.columns.items():
         arrays[f"label{position}.{name}"] = np.asarray(column)
-    return {"name": label.name, "columns": list(label.columns)}
+    return {"name": labels.name, "columns": list(labels.columns)}
 
 
 def _get_labels(arrays: Arrays, position: int, head: Mapping[str, Any]) -> Labels:
@@ -183,97 +305,18 @@ def _get_labels(arrays: Arrays, position: int, head: Mapping[str, Any]) -> Label
 
 
 def _put_matrix(arrays: Arrays, name: str, matrix: Array) -> str:
-    filled = np.count_nonzero(matrix)
-    if filled * (matrix.itemsize + 4) + 4 * len(matrix) >= matrix.nbytes:
+    """Add a factor matrix under ``name`` and return how it is stored."""
+    csr_bytes = np.count_nonzero(matrix) * (matrix.itemsize + 4) + 4 * len(matrix)
+    if csr_bytes >= matrix.nbytes:
         arrays[name] = matrix
         return "dense"
     csr = sparse.csr_array(matrix)
-    arrays[name], arrays[f"{name}.columns"], arrays[f"{name}.starts"] = (
-        csr.data,
-        csr.indices,
-        csr.indptr,
-    )
+    arrays |= {name: csr.data, f"{name}.columns": csr.indices, f"{name}.starts": csr.indptr}
     return "csr"
 
 
-def _get_matrix(arrays: Arrays, name: str, head: Mapping[str, Any]) -> Array:
-    if head["values"] == "dense":
+def _get_matrix(arrays: Arrays, name: str, shape: Sequence[int], stored: str) -> Array:
+    if stored == "dense":
         return arrays[name]
     parts = (arrays[name], arrays[f"{name}.columns"], arrays[f"{name}.starts"])
-    return sparse.csr_array(parts, shape=tuple(head["shape"])).toarray()
-
-
-def write_metrics(
-    path: PathLike, metrics: Iterable[Metric], notes: Mapping[str, Any] | None = None
-) -> None:
-    """Write metrics as JSON; ``notes`` are plain facts about them all, such as the settings of the experiment."""
-    rows = [asdict(metric) for metric in metrics]
-    if not rows:
-        raise ScoupError.expected("metrics", "at least one", "none", f"{path} would say nothing")
-    write_json(path, {"metrics": rows, "notes": dict(notes or {})})
-
-
-def read_metrics(*paths: PathLike) -> list[Metric]:
-    """Read the metrics of one file or more."""
-    rows = [row for path in paths for row in read_json(path)["metrics"]]
-    return [Metric(**{**row, "range": tuple(row["range"])}) for row in rows]
-
-
-def write_samples(path: PathLike, samples: Sequence[Sample]) -> None:
-    """Write the index sets of all repetitions of a plan."""
-    arrays = {f"common.{n}": common for n, common in enumerate(samples[0].common)}
-    for sample in samples:
-        arrays |= {f"rep{sample.repetition}.{n}": index for n, index in enumerate(sample.indices)}
-    write_archive(
-        path, SAMPLES, {"factors": len(samples[0].common), "repetitions": len(samples)}, arrays
-    )
-
-
-def read_samples(path: PathLike) -> list[Sample]:
-    """Read what :func:`write_samples` wrote."""
-    meta, arrays = read_archive(path, SAMPLES)
-    common = tuple(arrays[f"common.{n}"] for n in range(meta["factors"]))
-    return [
-        Sample(rep, tuple(arrays[f"rep{rep}.{n}"] for n in range(meta["factors"])), common)
-        for rep in range(meta["repetitions"])
-    ]
-
-
-def write_fit(path: PathLike, fit: Fit) -> None:
-    """Write a fit without its seconds."""
-    write_factors(path, fit.factors, asdict(replace(fit.report, seconds={})))
-
-
-def read_fit(path: PathLike) -> Fit:
-    """Read what :func:`write_fit` wrote."""
-    return Fit(read_factors(path), FitReport(**_tuples(FitReport, read_factors_meta(path))))
-
-
-def write_merged(path: PathLike, merged: Merged) -> None:
-    """Write a merged model without its seconds."""
-    write_factors(path, merged.factors, asdict(replace(merged.report, seconds={})))
-
-
-def read_merged(path: PathLike) -> Merged:
-    """Read what :func:`write_merged` wrote."""
-    return Merged(read_factors(path), MergeReport(**_tuples(MergeReport, read_factors_meta(path))))
-
-
-def _tuples(record: type, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn JSON's lists back into the tuples of a record."""
-    kinds = {item.name: str(item.type) for item in fields(record)}
-    return {
-        name: tuple(value) if kinds[name].startswith("tuple") else value
-        for name, value in meta.items()
-    }
-
-
-def write_truth(path: PathLike, coords: Array, truth: Array) -> None:
-    """Write the hidden cells: coords (N, n) and their values (n,)."""
-    write_archive(path, TRUTH, {}, {"coords": coords.astype(np.int32), "truth": truth})
-
-
-def read_truth(path: PathLike) -> tuple[Array, Array]:
-    """Read what :func:`write_truth` wrote."""
-    _, arrays = read_archive(path, TRUTH)
-    return arrays["coords"], arrays["truth"]
+    return sparse.csr_array(parts, shape=tuple(shape)).toarray()

@@ -92,28 +92,48 @@ def test_a_second_job_does_not_write_into_the_log_of_the_first(snakemake, tmp_pa
     assert read(snakemake) == first
 
 
-def test_the_log_says_when_where_and_from_what_a_job_ran(snakemake):
-    snakemake.input = ["results/preprocess/brainq.npz"]
-    with job(snakemake):
-        pass
-    facts = read_facts(snakemake.log[0])
+def test_the_facts_say_when_where_and_by_which_code_a_job_ran(snakemake, tmp_path):
+    path = tmp_path / "logs" / "fit.json"
+    with job(snakemake) as facts:
+        assert "ended" not in read_facts(path)
+        facts["sweeps"] = 12
+    facts = read_facts(path)
     assert facts["started"] <= facts["ended"]
-    assert (facts["threads"], facts["input"]) == (1, ["results/preprocess/brainq.npz"])
+    assert 0 < facts["startup"] <= facts["processor"]
+    assert (facts["rule"], facts["threads"], facts["sweeps"]) == ("fit", 1, 12)
     assert {"host", "version", "revision", "python"} <= set(facts)
 
 
-def test_a_job_without_a_log_has_no_facts(tmp_path):
-    assert read_facts(tmp_path / "none.log") == {}
+def test_facts_go_where_the_rule_says(snakemake, tmp_path):
+    class Log(list):
+        facts = str(tmp_path / "facts" / "fit.json")
+
+    snakemake.log = Log(snakemake.log)
+    with job(snakemake):
+        pass
+    assert "ended" in read_facts(Log.facts)
+    assert not (tmp_path / "logs" / "fit.json").exists()
+
+
+def test_a_failed_job_has_no_end(snakemake, tmp_path):
+    with pytest.raises(ZeroDivisionError), job(snakemake):
+        _ = 1 / 0
+    assert "ended" not in read_facts(tmp_path / "logs" / "fit.json")
+
+
+def test_a_job_that_never_ran_has_no_facts(tmp_path):
+    assert read_facts(tmp_path / "none.json") == {}
 
 
 def test_what_running_the_jobs_took_is_read_like_a_job_that_did_no_work(tmp_path):
-    note_scheduling(tmp_path / "logs" / "scheduling.log", started=1.0)
-    facts = read_facts(tmp_path / "logs" / "scheduling.log")
+    note_scheduling(tmp_path / "logs" / "scheduling.json", started=1.0)
+    facts = read_facts(tmp_path / "logs" / "scheduling.json")
     assert facts["startup"] == facts["processor"] > 0
     assert facts["started"] == 1.0 < facts["ended"]
 
 
 def test_the_frame_of_a_job_and_the_checks_of_a_configuration_wait_for_no_compiler():
-    code = "import sys, scoup.job, scoup.config; print({'numba', 'pandas', 'scipy.linalg'} & set(sys.modules))"
+    heavy = "{'numba', 'pandas', 'scipy.linalg'}"
+    code = f"import sys, scoup.job, scoup.config; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

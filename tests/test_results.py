@@ -38,23 +38,49 @@ def run():
 def test_samples_come_back(tmp_path, run):
     results.write_samples(tmp_path / "s.npz", run[1])
     back = results.read_samples(tmp_path / "s.npz")
-    for one, other in zip(run[1], back, strict=True):
-        assert one.repetition == other.repetition
+    for written, read in zip(run[1], back, strict=True):
+        assert written.repetition == read.repetition
         for name in ("indices", "common"):
-            for mine, theirs in zip(getattr(one, name), getattr(other, name), strict=True):
-                np.testing.assert_array_equal(mine, theirs)
+            for left, right in zip(getattr(written, name), getattr(read, name), strict=True):
+                np.testing.assert_array_equal(left, right)
 
 
 def test_fits_and_merged_models_come_back_without_their_seconds(tmp_path, run):
     results.write_fit(tmp_path / "f.npz", run[2][0])
     results.write_merged(tmp_path / "m.npz", run[3])
-    for one, other in (
+    for written, read in (
         (run[2][0], results.read_fit(tmp_path / "f.npz")),
         (run[3], results.read_merged(tmp_path / "m.npz")),
     ):
-        for mine, theirs in zip(one.factors.flat, other.factors.flat, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-        assert asdict(replace(one.report, seconds={})) == asdict(other.report)
+        for left, right in zip(written.factors.flat, read.factors.flat, strict=True):
+            np.testing.assert_array_equal(left, right)
+        assert asdict(replace(written.report, seconds={})) == asdict(read.report)
+
+
+def test_a_fit_is_not_read_as_a_merged_model(tmp_path, run):
+    results.write_fit(tmp_path / "f.npz", run[2][0])
+    with pytest.raises(ScoupError, match="expected a merged file, got a fit file"):
+        results.read_merged(tmp_path / "f.npz")
+
+
+def test_parts_and_material_come_back(tmp_path):
+    arrays, facts = {"table": np.eye(3), "names": np.array(["a", "b"])}, {"chosen": 2, "top": [1]}
+    results.write_part(tmp_path / "p.npz", arrays)
+    results.write_material(tmp_path / "m.npz", facts, arrays)
+    part, (read_facts, material) = (
+        results.read_part(tmp_path / "p.npz"),
+        results.read_material(tmp_path / "m.npz"),
+    )
+    assert read_facts == facts
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(part[name], array)
+        np.testing.assert_array_equal(material[name], array)
+
+
+def test_claims_come_back(tmp_path):
+    rows = [{"claim": "it is faster", "ours": 2.0, "holds": None}]
+    results.write_claims(tmp_path / "c.json", rows)
+    assert results.read_claims(tmp_path / "c.json") == rows
 
 
 def test_the_same_fit_is_the_same_bytes_whatever_it_took(tmp_path, run):
@@ -81,6 +107,7 @@ def test_metrics_files_follow_their_schema(tmp_path):
     results.write_metrics(tmp_path / "m.json", found, {"seeds": 2})
     jsonschema.validate(json.loads((tmp_path / "m.json").read_text()), SCHEMA)
     assert results.read_metrics(tmp_path / "m.json") == found
+    assert results.read_notes(tmp_path / "m.json") == {"seeds": 2}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])

@@ -2,8 +2,9 @@
 
 import pytest
 
-from scoup import scorecard
+from scoup import results, scorecard
 from scoup.errors import ScoupError
+from scoup.experiments import declared
 from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.accuracy.measure import MONOTONE
 from scoup.measures import Context
@@ -40,12 +41,12 @@ def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "accuracy.png").touch()
     (tmp_path / "graph").write_text("flowchart TB\n\tid0[all]\n\tid1[plot]\n\tid1 --> id0\n")
-    scorecard.store.write_json(tmp_path / "scorecard.json", {"claims": scorecard.judge(runs([1]))})
+    results.write_claims(tmp_path / "scorecard.json", scorecard.judge(runs([1])))
     scorecard.main(str(readme), str(tmp_path), str(tmp_path / "graph"))
     text = readme.read_text()
     assert text.startswith("before\n<!-- scorecard -->\n| experiment |")
     assert "<!-- /scorecard -->\nafter\n" in text
-    assert "**accuracy.** Relative cost and explained share" in text
+    assert f"**accuracy.** {declared('accuracy').CAPTIONS['accuracy']}" in text
     assert "![accuracy](" in text
     assert "```mermaid\nflowchart LR\n    plot --> all\n```" in text
     assert "stale" not in text

@@ -17,6 +17,7 @@ from scoup.track import Sources, local, track
 from scoup.track.names import Point, name_points
 from scoup.track.runs import collect
 from tests import tracked
+from tests.tracked import sources
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +57,6 @@ def copied(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "copy")
 
 
-def sources():
-    metrics = sorted(map(str, Path("results/experiments").rglob("*.json")))
-    figures = {"accuracy": ["results/figures/accuracy.png", "results/figures/accuracy.svg"]}
-    scorecard = ["results/scorecard.json", "results/scorecard.md"]
-    return Sources(metrics, ["results/preprocess/brainq.npz"], figures, scorecard, tracked.SETTINGS)
-
-
 def client():
     from mlflow.tracking import MlflowClient
 
@@ -90,8 +84,8 @@ def whole(path="results"):
     """Return the keys of a store, each of whose runs is finished and has its metrics file."""
     with sqlite3.connect(f"file:{path}/mlflow.db?mode=ro", uri=True) as base:
         rows = base.execute(
-            "SELECT r.run_uuid, r.status, t.value FROM runs r JOIN tags t ON r.run_uuid = t.run_uuid"
-            " WHERE t.key = 'scoup.key'"
+            "SELECT r.run_uuid, r.status, t.value FROM runs r"
+            " JOIN tags t ON r.run_uuid = t.run_uuid WHERE t.key = 'scoup.key'"
         ).fetchall()
     for identity, status, key in rows:
         assert status == "FINISHED"
@@ -125,9 +119,9 @@ def test_a_run_says_everything(stored):
     assert run.data.tags | wanted == run.data.tags
     assert run.data.tags["mlflow.note.content"].startswith("**Simulated data.**")
     assert "mlflow.parentRunId" not in run.data.tags  # nested runs would be folded away
-    [given] = run.inputs.dataset_inputs
-    assert given.dataset.name == "brainq"
-    assert tracked.RAW.sha256 in given.dataset.source
+    [entry] = run.inputs.dataset_inputs
+    assert entry.dataset.name == "brainq"
+    assert tracked.RAW.sha256 in entry.dataset.source
 
 
 def test_numbers_over_repetitions_and_losses_are_stepped(stored):
@@ -145,7 +139,8 @@ def test_artifacts_lie_where_a_server_looks_for_them_and_survive_a_move(copied):
     root = Path("results/mlflow-artifacts/1", run.info.run_id, "artifacts")
     found = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
     factors = ["factors/rep0.npz", "factors/rep1.npz"]
-    assert found == [*factors, "figures/accuracy.png", "log/seed0.log", "metrics/seed0.json"]
+    logs = ["log/seed0.json", "log/seed0.log"]
+    assert found == [*factors, "figures/accuracy.png", *logs, "metrics/seed0.json"]
     assert (root / "metrics/seed0.json").read_bytes() == tracked.path_of(".", 0).read_bytes()
     shutil.move("results", "elsewhere")
     assert len(whole("elsewhere")) == 4
@@ -193,35 +188,27 @@ def test_lost_artifacts_are_made_again(copied):
     assert len(whole()) == 4
 
 
-def test_a_lost_log_loses_only_what_it_said(folder):
+def test_lost_facts_lose_only_what_they_said(folder):
     shutil.rmtree("results/logs")
     [_, run, _] = collect(sources())
     assert run.tags["revision"] == "unknown"
-    assert run.ended == round(
-        1000 * Path("results/experiments/accuracy/brainq/scoup/seed0.json").stat().st_mtime
-    )
+    assert run.ended == round(1000 * tracked.path_of(".", 0).stat().st_mtime)
 
 
 def killed_at(moment):
-    """Build in a child process that is killed (-9) at a given call of what changes the folder; say whether it was."""
+    """Build in a child process that is killed (-9) at a given step; say whether it was."""
     child = os.fork()
     if not child:
         left = iter(range(moment))
-        real = {
-            "replace": os.replace,
-            "finish": local.finish,
-            "place": local._place,
-            "sweep": local._sweep,
-        }
 
-        def dying(name, *arguments):
+        def dying(step, *arguments):
             if next(left, None) is None:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real[name](*arguments)
+            return step(*arguments)
 
-        local.os.replace = partial(dying, "replace")
-        for name in ("finish", "place", "sweep"):
-            setattr(local, name if name == "finish" else f"_{name}", partial(dying, name))
+        os.replace = partial(dying, os.replace)
+        for name in ("mark_finished", "_place_artifacts", "_remove_stale_artifacts"):
+            setattr(local, name, partial(dying, getattr(local, name)))
         track(sources(), "results")
         os._exit(0)
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
@@ -230,7 +217,7 @@ def killed_at(moment):
 def test_a_build_killed_at_any_moment_leaves_the_old_store_or_the_new(copied):
     old = Path("results/mlflow.db").read_bytes()
     tracked.write_run(".", 0, value=5.0)
-    # For four runs: place and finish of each, a rename of each run's files and of the database, the sweep.
+    # Four runs: place and finish each, rename the files of each and the database, clean up.
     for moment in (0, 3, 7, 8, 11, 12):
         assert killed_at(moment)
         assert Path("results/mlflow.db").read_bytes() == old
@@ -255,15 +242,26 @@ def test_files_of_parallel_jobs_are_in_the_store_once_each(folder):
     )
 
 
-def test_two_files_of_one_run_become_one_run(folder):
-    other = Path("results/experiments/accuracy/brainq/again/seed0.json")
-    other.parent.mkdir()
-    shutil.copy(tracked.path_of(".", 0), other)
-    [run] = [run for run in collect(sources()) if run.key.endswith("seed0")]
-    places = [
-        (place, Path(path).name) for place, path in run.artifacts if place.startswith("metrics")
+def test_a_run_has_the_models_of_its_own_plan_and_variant_only(folder):
+    job = sources().jobs[0]
+    other = [fit.replace(plan="full") for fit in job.fits]
+    merged = [
+        {"plan": plan, "variant": "whole", "path": f"{plan}.npz"} for plan in ("scoup", "full")
     ]
-    assert len(set(places)) == 2
+    for name in ("scoup.npz", "full.npz"):
+        Path(name).touch()
+    [run] = collect(Sources(jobs=[job.replace(fits=[*other, job.fits[0]], merged=merged)]))
+    factors = [path for folder, path in run.artifacts if folder == "factors"]
+    assert factors == [job.fits[0].path, "scoup.npz"]
+    assert {point.name for point in run.points if point.name.startswith("loss")} == {"loss/rep0"}
+
+
+def test_a_job_listed_twice_or_with_an_unknown_key_is_refused(folder):
+    job = sources().jobs[0]
+    with pytest.raises(ScoupError, match="jobs: expected each job once, got accuracy of brainq"):
+        Sources(jobs=[job, job])
+    with pytest.raises(ScoupError, match="perhaps 'metrics' was meant"):
+        Sources(jobs=[{**job.to_dict(), "metric": "a.json"}])
 
 
 def measured(name="cost", run=0, **at):

@@ -1,4 +1,4 @@
-"""Tracking on a real MLflow server: every run active once, whatever was logged before or broken off."""
+"""Tracking on a real MLflow server: every run is active once, even after an interruption."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from scoup.errors import ScoupError
 from scoup.track import server as remote
 from scoup.track import track
 from tests import served, tracked
-from tests.test_track import sources
+from tests.tracked import sources
 
 KEYS = ["accuracy/brainq/whole/scoup/seed0", "accuracy/brainq/whole/scoup/seed1", "scorecard"]
 
@@ -68,7 +68,7 @@ def test_logged_again_broken_off_and_resumed_every_run_is_there_once(folder, mon
             )
 
         with monkeypatch.context() as patch:
-            patch.setattr(remote, "finish", stopped)
+            patch.setattr(remote, "mark_finished", stopped)
             with pytest.raises(ScoupError, match="the results are safe"):
                 track(sources(), "results")
         server = served.start(place, port)

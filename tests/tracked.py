@@ -1,15 +1,15 @@
-"""A small results folder as the workflow leaves it, for the tests of track, report and compare."""
+"""A small results folder as the workflow writes it, for the tests of track, report and compare."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 
 from scoup import results, store
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.measures import Context, Measure
 from scoup.records import Factors, Fit, FitReport, Provenance, SourceFile
+from scoup.track import Job, Sources
 
 COST = Measure("relative_cost", "ratio", "lower", 0.0, None, "cost over that of full ALS")
 MONOTONE = Measure(
@@ -23,47 +23,43 @@ SETTINGS = {
     "plans": {"scoup": {"rank": 2, "sampling": [2, 3, 1]}},
 }
 ONE_PIXEL = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944415408d763f8cfc0000003010100"
-    "18dd8db00000000049454e44ae426082"
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944415408d763f8"
+    "cfc000000301010018dd8db00000000049454e44ae426082"
 )
 
 
 def path_of(folder, seed, experiment="accuracy"):
-    return Path(folder, "results", "experiments", experiment, "brainq", "scoup", f"seed{seed}.json")
+    return Path(folder, "results", "experiments", experiment, "brainq", f"seed{seed}.json")
+
+
+def fit_path(seed, rep):
+    return f"results/fit/brainq/whole/scoup/seed{seed}/rep{rep}.npz"
 
 
 def metrics_of(seed, value=1.0, mark="simulated", experiment="accuracy"):
     context = Context(experiment, "brainq", "whole", "scoup", seed, mark)
-    found = []
+    metrics = []
     for merge in ("joint", "paper"):
+        at = {"merge": merge, "finish": "none"}
         for count in range(1, REPETITIONS + 1):
-            found.append(
-                context.metric(
-                    COST, value + 1 / count, repetitions=count, merge=merge, finish="none"
-                )
-            )
-        found.append(context.metric(MONOTONE, 1.0, merge=merge, finish="none"))
-    return found
+            metrics.append(context.metric(COST, value + 1 / count, repetitions=count, **at))
+        metrics.append(context.metric(MONOTONE, 1.0, **at))
+    return metrics
 
 
 def write_run(folder, seed, value=1.0, mark="simulated", experiment="accuracy"):
-    """Write what the job of one seed leaves: its metrics and its log."""
+    """Write what the job of one seed writes: its metrics, its log and its facts."""
     path = path_of(folder, seed, experiment)
     results.write_metrics(
         path, metrics_of(seed, value, mark, experiment), {"merges": ["joint", "paper"]}
     )
-    log = Path(folder, "results", "logs", experiment, "brainq", "scoup", f"seed{seed}.log")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    read = [f"results/fit/brainq/whole/scoup/seed{seed}/rep{rep}.npz" for rep in range(2)]
     facts = {
-        "started": 1.7e9 + seed,
-        "host": "here",
-        "threads": 1,
-        "version": "0.1.0",
-        "revision": "abc1234-dirty",
-    }
-    lines = [facts | {"python": "3.11.9", "input": read}, {"ended": 1.7e9 + seed + 5}]
-    log.write_text("".join(f"10:00:00 scoup.job: facts {json.dumps(line)}\n" for line in lines))
+        "rule": "experiment", "started": 1.7e9 + seed, "ended": 1.7e9 + seed + 5, "host": "here",
+        "threads": 1, "version": "0.1.0", "revision": "abc1234-dirty", "python": "3.11.9",
+    }  # fmt: skip
+    log = Path(folder, "results", "logs", experiment, "brainq", f"seed{seed}.log")
+    store.write_json(log.with_suffix(".json"), facts)
+    store.write_text(log, "10:00:00 scoup.job: experiment done in 5.0 s\n")
     return path
 
 
@@ -72,10 +68,7 @@ def write_fits(folder, seed):
     for rep in range(2):
         factors = Factors(np.ones(2), (np.eye(4, 2), np.eye(3, 2), np.eye(2, 2)))
         report = FitReport((3.0, 2.0, 1.0 + rep), {"tensor": 1.0}, {"tensor": 0.9}, "tol", "als")
-        results.write_fit(
-            Path(folder, "results/fit/brainq/whole/scoup", f"seed{seed}", f"rep{rep}.npz"),
-            Fit(factors, report),
-        )
+        results.write_fit(Path(folder, fit_path(seed, rep)), Fit(factors, report))
 
 
 def write_rest(folder, mark="simulated"):
@@ -83,19 +76,17 @@ def write_rest(folder, mark="simulated"):
     source = "simulate" if mark == "simulated" else "download"
     origin = Provenance("brainq", source, "no host could be reached", (RAW,), size="tiny", seed=0)
     tensor = np.arange(24.0).reshape(4, 3, 2)
-    results.write_data(
-        Path(folder, "results/preprocess/brainq.npz"), CoupledData(tensor, {}), provenance=origin
-    )
+    dataset = Dataset(CoupledData(tensor), provenance=origin)
+    results.write_dataset(Path(folder, "results/preprocess/brainq.npz"), dataset)
     for kind in ("png", "svg"):
         store.write_bytes(Path(folder, f"results/figures/accuracy.{kind}"), ONE_PIXEL)
     claim = {
-        "experiment": "accuracy", "claim": "more repetitions never raise the cost", "paper": "1", "unit": "share",
-        "ours": 1.0, "low": 1.0, "high": 1.0, "runs": 2, "provenance": mark, "holds": True,
+        "experiment": "accuracy", "claim": "more repetitions never raise the cost", "paper": "1",
+        "unit": "share", "ours": 1.0, "low": 1.0, "high": 1.0, "runs": 2, "provenance": mark,
+        "holds": True,
     }  # fmt: skip
-    store.write_json(
-        Path(folder, "results/scorecard.json"),
-        {"claims": [claim, claim | {"holds": False, "ours": 0.25}]},
-    )
+    claims = [claim, claim | {"holds": False, "ours": 0.25}]
+    results.write_claims(Path(folder, "results/scorecard.json"), claims)
     store.write_text(Path(folder, "results/scorecard.md"), "| claim |\n|---|\n| it holds |\n")
 
 
@@ -106,3 +97,33 @@ def make(folder, seeds=2, value=1.0, mark="simulated"):
         write_fits(folder, seed)
     write_rest(folder, mark)
     return Path(folder)
+
+
+def sources():
+    """List the files of the results folder in the working folder, as the rule does."""
+    metrics = sorted(Path("results/experiments").rglob("seed*.json"))
+    return Sources(
+        jobs=[_job(path.parts[2], int(path.stem.removeprefix("seed"))) for path in metrics],
+        data={"brainq": "results/preprocess/brainq.npz"},
+        figures={"accuracy": [f"results/figures/accuracy.{kind}" for kind in ("png", "svg")]},
+        scorecard={"claims": "results/scorecard.json", "table": "results/scorecard.md"},
+        settings=SETTINGS,
+    )
+
+
+def _job(experiment, seed):
+    fits = [
+        {"plan": "scoup", "variant": "whole", "rep": rep, "path": fit_path(seed, rep)}
+        for rep in range(2)
+        if Path(fit_path(seed, rep)).exists()
+    ]
+    log = f"results/logs/{experiment}/brainq/seed{seed}"
+    return Job(
+        experiment=experiment,
+        dataset="brainq",
+        seed=seed,
+        metrics=str(path_of(".", seed, experiment)),
+        facts=f"{log}.json",
+        log=f"{log}.log",
+        fits=fits,
+    )

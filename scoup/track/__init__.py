@@ -1,19 +1,20 @@
-"""Tracking: an MLflow store built from the metrics files, which stay the truth.
+"""Tracking: an MLflow store made from the result files, which remain the reference.
 
-Jobs never touch the store. One stage reads what they left and builds ``mlflow.db`` anew beside the results, or brings
-a team's server up to date where ``MLFLOW_TRACKING_URI`` names one. Nothing else of scoup imports mlflow.
+Jobs never touch the store. One stage reads the files they wrote and builds ``mlflow.db`` next to
+the results, or updates a team's server if ``MLFLOW_TRACKING_URI`` names one. Nothing else of scoup
+imports mlflow.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoup.track.runs import Sources, collect
+from scoup.track.sources import Job, Sources
 
-# Set before mlflow is imported: it asks the network otherwise, and waits for minutes on a server that is down.
+__all__ = ["Job", "Sources", "target", "track", "without_secrets"]
+
+# Set before mlflow is imported: it reports its use otherwise, and waits minutes for a dead server.
 for _name, _value in {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
@@ -27,10 +28,13 @@ EXPERIMENT = "scoup"
 
 
 def track(sources: Sources, folder: str | Path) -> dict[str, Any]:
-    """Bring the store up to date with the results, and return where the runs are and how many.
+    """Update the store from the results; return where the runs are and how many.
 
-    ``MLFLOW_TRACKING_URI`` names a server to send them to; without it they go to ``folder/mlflow.db``.
+    They go to the server that ``MLFLOW_TRACKING_URI`` names, or else to ``folder/mlflow.db``.
     """
+    # Snakemake imports this module for target(), so the readers of results are imported here.
+    from scoup.track.runs import collect
+
     runs = collect(sources)
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
     address = os.environ.get("MLFLOW_TRACKING_URI", "")
@@ -44,13 +48,13 @@ def track(sources: Sources, folder: str | Path) -> dict[str, Any]:
 
 
 def target(environment: Mapping[str, str]) -> list[str]:
-    """Say where :func:`track` would go: a change of it makes the stage run again."""
+    """Return where :func:`track` would send runs: the stage is rerun when this changes."""
     address = environment.get("MLFLOW_TRACKING_URI", "")
     return [without_secrets(address), environment.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)]
 
 
 def without_secrets(address: str) -> str:
-    """Return an address without the name and password in it.
+    """Return an address without the user and password in it.
 
     >>> without_secrets("https://me:secret@runs.example.org")
     'https://runs.example.org'

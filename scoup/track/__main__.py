@@ -1,7 +1,5 @@
 """``python -m scoup.track ui`` shows the store of a results folder."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -20,11 +18,11 @@ def main(arguments: list[str] | None = None) -> int:
         "--results", type=Path, default=Path("results"), help="the results folder (results)"
     )
     parser.add_argument(
-        "--port", type=int, default=5000, help="where it listens, on 127.0.0.1 (5000)"
+        "--port", type=int, default=5000, help="the port to listen on, at 127.0.0.1 (5000)"
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        return ui.serve(asked.results, asked.port)
+        return ui.serve(options.results, options.port)
     except ScoupError as error:
         sys.stderr.write(f"{error}\n")
         return 1

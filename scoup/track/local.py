@@ -1,11 +1,10 @@
-"""Local: the store beside the results, built anew and then put in place of the old one.
+"""The store next to the results: it is built from scratch and then replaces the old one.
 
-``mlflow.db`` names artifacts by run, not by folder (``mlflow-artifacts:/...``), so that a results folder may be moved
-or copied: who serves it says where they are. Run ids differ from build to build, so the artifacts of the new store lie
-beside those of the old one until the database itself is renamed, which is the one moment of change.
+``mlflow.db`` refers to artifacts by run, not by folder (``mlflow-artifacts:/...``), so that a
+results folder may be moved or copied: the server is told where they are. Run ids differ from build
+to build, so new artifacts lie next to the old ones until the database is renamed, which is the one
+moment of change.
 """
-
-from __future__ import annotations
 
 import fcntl
 import hashlib
@@ -18,56 +17,56 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoup.track.log import DIGEST, KIND, finish, log_run
-from scoup.track.runs import Run
+from scoup.track.log import DIGEST_TAG, EXPERIMENT_TAGS, log_run, mark_finished
+from scoup.track.runs import TrackedRun
 
-DATABASE, ARTIFACTS, _SCRATCH = "mlflow.db", "mlflow-artifacts", ".mlflow-building-"
+DATABASE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
+EXPERIMENT_ID = "1"  # the first that a new store creates
+_SCRATCH_PREFIX = ".mlflow-building-"
 
 
-def build(runs: Sequence[Run], folder: Path, name: str) -> dict[str, Any]:
-    """Build ``folder/mlflow.db`` from ``runs``, unless it already holds exactly these."""
+def build(runs: Sequence[TrackedRun], folder: Path, name: str) -> dict[str, Any]:
+    """Build ``folder/mlflow.db`` from ``runs``, unless it holds exactly these already."""
     digests = [run.digest for run in runs]
-    whole = hashlib.sha256("\n".join(digests).encode()).hexdigest()
-    with _alone(folder):
-        for left in folder.glob(f"{_SCRATCH}*"):  # by a build that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        if current(folder) == whole:
+    digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    with _locked(folder):
+        for leftover in folder.glob(f"{_SCRATCH_PREFIX}*"):  # of a build that was killed
+            shutil.rmtree(leftover, ignore_errors=True)
+        if current_digest(folder) == digest:
             os.utime(folder / DATABASE)
         else:
-            _build(runs, digests, folder, name, whole)
-        _sweep(folder)
-    return {
-        "store": DATABASE,
-        "experiment": name,
-        "experiment_id": "1",
-        "runs": len(runs),
-        "digest": whole,
-    }
+            _build(runs, digests, folder, name, digest)
+        _remove_stale_artifacts(folder)
+    store = {"store": DATABASE, "experiment": name, "experiment_id": EXPERIMENT_ID}
+    return {**store, "runs": len(runs), "digest": digest}
 
 
 def _build(
-    runs: Sequence[Run], digests: Sequence[str], folder: Path, name: str, whole: str
+    runs: Sequence[TrackedRun], digests: Sequence[str], folder: Path, name: str, digest: str
 ) -> None:
     from mlflow.tracking import MlflowClient
 
-    with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch, _unsynced():
-        client = MlflowClient(f"sqlite:///{Path(scratch).absolute() / DATABASE}")
-        experiment = client.create_experiment(name, "mlflow-artifacts:/1", {**KIND, DIGEST: whole})
-        for run, digest in zip(runs, digests, strict=True):
-            made = log_run(client, experiment, run, digest)
-            _place(run, Path(scratch, "1", made, "artifacts"))
-            finish(client, made, run)
-        (folder / ARTIFACTS / "1").mkdir(parents=True, exist_ok=True)
-        for made_folder in Path(scratch, "1").iterdir():
-            os.replace(made_folder, folder / ARTIFACTS / "1" / made_folder.name)
-        with open(Path(scratch, DATABASE), "rb") as file:
+    artifacts = _artifacts(folder)
+    with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch, _unsynced():
+        database, pending = Path(scratch, DATABASE), Path(scratch, EXPERIMENT_ID)
+        client = MlflowClient(f"sqlite:///{database.absolute()}")
+        tags = {**EXPERIMENT_TAGS, DIGEST_TAG: digest}
+        experiment = client.create_experiment(name, f"mlflow-artifacts:/{EXPERIMENT_ID}", tags)
+        for run, run_digest in zip(runs, digests, strict=True):
+            run_id = log_run(client, experiment, run, run_digest)
+            _place_artifacts(run, pending / run_id / "artifacts")
+            mark_finished(client, run_id, run)
+        artifacts.mkdir(parents=True, exist_ok=True)
+        for run_folder in pending.iterdir():
+            os.replace(run_folder, artifacts / run_folder.name)
+        with open(database, "rb") as file:
             os.fsync(file)
-        os.replace(Path(scratch, DATABASE), folder / DATABASE)
+        os.replace(database, folder / DATABASE)
 
 
 @contextmanager
 def _unsynced() -> Iterator[None]:
-    """Let sqlite not wait for the disk at each of thousands of commits: what breaks off is thrown away anyway."""
+    """Let sqlite not wait for the disk at thousands of commits: a broken build is discarded."""
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 
@@ -81,11 +80,11 @@ def _unsynced() -> Iterator[None]:
         event.remove(Engine, "connect", relax)
 
 
-def _place(run: Run, folder: Path) -> None:
-    """Lay the files of a run into its artifact folder: as links, since results are replaced and never changed."""
+def _place_artifacts(run: TrackedRun, folder: Path) -> None:
+    """Link the files of a run into its folder: result files are replaced, never changed."""
     folder.mkdir(parents=True)
-    for place, path in run.artifacts:
-        target = folder / place / Path(path).name
+    for subfolder, path in run.artifacts:
+        target = folder / subfolder / Path(path).name
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, target)
@@ -93,34 +92,42 @@ def _place(run: Run, folder: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def current(folder: Path) -> str:
-    """The digest of the store in a folder; empty where there is none or where artifacts of a run are gone."""
+def current_digest(folder: Path) -> str:
+    """Return the digest of the store in a folder; empty if it or any artifacts are missing."""
     try:
-        with closing(sqlite3.connect(f"file:{folder / DATABASE}?mode=ro", uri=True)) as base:
-            [(digest,)] = base.execute(
-                "SELECT value FROM experiment_tags WHERE key = ?", (DIGEST,)
-            ).fetchall()
-            named = {name for (name,) in base.execute("SELECT run_uuid FROM runs")}
+        with closing(_open(folder)) as database:
+            query = "SELECT value FROM experiment_tags WHERE key = ?"
+            [(digest,)] = database.execute(query, (DIGEST_TAG,)).fetchall()
+        return digest if _run_ids(folder) <= _artifact_names(folder) else ""
     except (sqlite3.Error, ValueError):
         return ""
-    return digest if named <= _folders(folder) else ""
 
 
-def _folders(folder: Path) -> set[str]:
-    return {path.name for path in (folder / ARTIFACTS / "1").glob("*")}
+def _remove_stale_artifacts(folder: Path) -> None:
+    for name in _artifact_names(folder) - _run_ids(folder):
+        shutil.rmtree(_artifacts(folder) / name, ignore_errors=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Delete the artifacts of runs that are no longer in the store."""
-    with closing(sqlite3.connect(f"file:{folder / DATABASE}?mode=ro", uri=True)) as base:
-        named = {name for (name,) in base.execute("SELECT run_uuid FROM runs")}
-    for name in _folders(folder) - named:
-        shutil.rmtree(folder / ARTIFACTS / "1" / name, ignore_errors=True)
+def _open(folder: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{folder / DATABASE}?mode=ro", uri=True)
+
+
+def _run_ids(folder: Path) -> set[str]:
+    with closing(_open(folder)) as database:
+        return {run_id for (run_id,) in database.execute("SELECT run_uuid FROM runs")}
+
+
+def _artifacts(folder: Path) -> Path:
+    return folder / ARTIFACTS / EXPERIMENT_ID
+
+
+def _artifact_names(folder: Path) -> set[str]:
+    return {path.name for path in _artifacts(folder).glob("*")}
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other build is under way in this folder."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until no other build is running in this folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".mlflow.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

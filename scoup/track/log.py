@@ -1,56 +1,54 @@
-"""Log: one run, told to any MLflow store or server. It is finished last, so that a broken one can be known."""
-
-from __future__ import annotations
+"""Log one run to any MLflow store or server."""
 
 import json
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.tracking import MlflowClient
 
-from scoup.track.runs import Input, Run
+from scoup.track.runs import TrackedDataset, TrackedRun
 
-KEY, DIGEST = "scoup.key", "scoup.digest"
-# By this MLflow opens an experiment on its table of runs, not on its pages for language models.
-KIND = {"mlflow.experimentKind": "custom_model_development"}
-_PARAMS, _POINTS = 100, 900  # MLflow takes no more at once
+KEY_TAG, DIGEST_TAG = "scoup.key", "scoup.digest"
+# Makes MLflow open an experiment on its table of runs, not on its pages for language models.
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+MAX_PARAMS, MAX_POINTS = 100, 900  # per request to MLflow
+MAX_SOURCE_CHARACTERS = 65000
 
 
-def log_run(client: MlflowClient, experiment: str, run: Run, digest: str) -> str:
-    """Create a run and tell everything but its files; return its id. The caller ends it by :func:`finish`."""
-    tags = {**run.tags, KEY: run.key, DIGEST: digest}
-    made = client.create_run(experiment, start_time=run.started, tags=tags, run_name=run.name)
-    name = made.info.run_id
+def log_run(client: MlflowClient, experiment: str, run: TrackedRun, digest: str) -> str:
+    """Create a run with everything but its files and return its id; it stays unfinished."""
+    tags = {**run.tags, KEY_TAG: run.key, DIGEST_TAG: digest}
+    created = client.create_run(experiment, start_time=run.started, tags=tags, run_name=run.name)
+    run_id = created.info.run_id
     params = [Param(key, value) for key, value in run.params.items()]
     points = [Metric(point.name, point.value, run.ended, point.step) for point in run.points]
     while params or points:
-        client.log_batch(name, metrics=points[:_POINTS], params=params[:_PARAMS])
-        params, points = params[_PARAMS:], points[_POINTS:]
-    if run.input:
-        client.log_inputs(name, [_input(run.input)])
-    return name
+        client.log_batch(run_id, metrics=points[:MAX_POINTS], params=params[:MAX_PARAMS])
+        params, points = params[MAX_PARAMS:], points[MAX_POINTS:]
+    if run.dataset:
+        client.log_inputs(run_id, [_dataset_input(run.dataset)])
+    return run_id
 
 
-def finish(client: MlflowClient, name: str, run: Run) -> None:
-    """Mark a run as whole, with the time at which its job ended."""
-    client.set_terminated(name, status="FINISHED", end_time=run.ended)
+def mark_finished(client: MlflowClient, run_id: str, run: TrackedRun) -> None:
+    """Mark a run as complete, once its files are there: an unfinished run is replaced next time."""
+    client.set_terminated(run_id, status="FINISHED", end_time=run.ended)
 
 
-def _input(given: Input) -> DatasetInput:
-    origin = given.provenance
+def _dataset_input(dataset: TrackedDataset) -> DatasetInput:
+    origin = dataset.provenance
     files = [
-        {"name": f.name, "address": f.address, "sha256": f.sha256, "bytes": f.bytes}
-        for f in origin.files
+        {"name": file.name, "address": file.address, "sha256": file.sha256, "bytes": file.bytes}
+        for file in origin.files
     ]
     source = {"source": origin.source, "reason": origin.reason, "files": files}
-    dataset = Dataset(
-        name=given.name,
-        digest=given.digest,
+    origin_facts = {"data": origin.mark, "size": origin.size, "seed": origin.seed}
+    entity = Dataset(
+        name=dataset.name,
+        digest=dataset.digest,
         source_type=origin.source,
-        source=json.dumps(source)[:65000],
-        profile=json.dumps(
-            {"shapes": given.shapes, "data": origin.mark, "size": origin.size, "seed": origin.seed}
-        ),
+        source=json.dumps(source)[:MAX_SOURCE_CHARACTERS],
+        profile=json.dumps({"shapes": dataset.shapes, **origin_facts}),
     )
     return DatasetInput(
-        dataset, [InputTag("mlflow.data.context", "training"), InputTag("data", origin.mark)]
+        entity, [InputTag("mlflow.data.context", "training"), InputTag("data", origin.mark)]
     )

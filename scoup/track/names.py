@@ -1,6 +1,4 @@
-"""Names: how a number measured at some place on its experiment's axes becomes a named, stepped number of a tracker."""
-
-from __future__ import annotations
+"""How metrics with coordinates become named, stepped numbers of a tracker."""
 
 import re
 from collections import defaultdict
@@ -10,13 +8,13 @@ from typing import Any, TypeVar
 
 from scoup.measures import Metric
 
-T = TypeVar("T")
-_ODD = re.compile(r"[^\w\-. :]")  # what a name may not hold
+Key = TypeVar("Key")
+_FORBIDDEN = re.compile(r"[^\w\-. :]")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One number under a name, at a step."""
+    """A number with a name and a step."""
 
     name: str
     value: float
@@ -25,71 +23,85 @@ class Point:
 
 @dataclass(frozen=True)
 class Axes:
-    """Of the coordinates of one measure: the one that becomes the step, those in the name, those fixed in a run."""
+    """The roles of a measure's coordinates: one is the step, some are in the name or constant."""
 
     step: str | None
     named: tuple[str, ...]
-    fixed: tuple[str, ...]
+    constant: tuple[str, ...]
 
 
-def name_points(runs: Mapping[T, Sequence[Metric]]) -> dict[T, tuple[list[Point], dict[str, Any]]]:
-    """Name the numbers of an experiment's runs, and return beside them what is fixed within each run.
+NamedPoints = tuple[list[Point], dict[str, Any]]
 
-    A coordinate that never varies within a run (the fraction hidden) is a parameter of it. Of those that do, the
-    whole number with most values (the repetitions) is the step, so that a tracker draws it as a line; the others
-    are parts of the name. The choice is made over all runs, so that a name means the same in each.
 
-    >>> at = {"merge": "joint", "repetitions": 2, "fraction": 0.1}
-    >>> first = Metric("cost", 3.0, "", "lower", (None, None), "", "accuracy", "d", "whole", "p", 0, "real", at)
+def name_points(runs: Mapping[Key, Sequence[Metric]]) -> dict[Key, NamedPoints]:
+    """Return the points of each run of an experiment, and the coordinates that are constant in it.
+
+    A coordinate that is constant within every run (the fraction hidden) is a parameter of the run.
+    Of those that vary, the integer with most values (the repetitions) becomes the step, which
+    trackers draw as a line, and the others become part of the name. All runs decide together, so
+    that a name means the same in each.
+
     >>> from dataclasses import replace
-    >>> others = [replace(first, at=at | {"repetitions": 3}), replace(first, at=at | {"merge": "paper"})]
-    >>> name_points({"run": [first, *others]})["run"][0][0]
-    Point(name='cost/joint', value=3.0, step=2)
+    >>> at = {"merge": "joint", "repetitions": 2, "fraction": 0.1}
+    >>> where = ("accuracy", "brainq", "whole", "scoup", 0, "real")
+    >>> cost = Metric("cost", 3.0, "", "lower", (None, None), "", *where, at)
+    >>> later = replace(cost, at=at | {"repetitions": 3})
+    >>> other = replace(cost, at=at | {"merge": "paper"})
+    >>> points, constants = name_points({"run": [cost, later, other]})["run"]
+    >>> points[0], constants
+    (Point(name='cost/joint', value=3.0, step=2), {'fraction': 0.1})
     """
     axes = {name: _axes(groups) for name, groups in _by_name(runs).items()}
-    named = {}
+    named: dict[Key, NamedPoints] = {}
     for key, metrics in runs.items():
         points = [_point(metric, axes[metric.name]) for metric in metrics]
-        fixed = {part: m.at[part] for m in metrics for part in axes[m.name].fixed if part in m.at}
-        named[key] = (points, fixed)
+        constants = {
+            coordinate: metric.at[coordinate]
+            for metric in metrics
+            for coordinate in axes[metric.name].constant
+            if coordinate in metric.at
+        }
+        named[key] = (points, constants)
     return named
 
 
-def _by_name(runs: Mapping[T, Sequence[Metric]]) -> dict[str, list[list[Metric]]]:
-    """Metrics by name, run by run."""
-    found: dict[str, dict[T, list[Metric]]] = defaultdict(lambda: defaultdict(list))
+def _by_name(runs: Mapping[Key, Sequence[Metric]]) -> dict[str, list[list[Metric]]]:
+    """Group the metrics by name, then by run."""
+    groups: dict[str, dict[Key, list[Metric]]] = defaultdict(lambda: defaultdict(list))
     for key, metrics in runs.items():
         for metric in metrics:
-            found[metric.name][key].append(metric)
-    return {name: list(groups.values()) for name, groups in found.items()}
+            groups[metric.name][key].append(metric)
+    return {name: list(by_run.values()) for name, by_run in groups.items()}
 
 
 def _axes(groups: Sequence[Sequence[Metric]]) -> Axes:
-    parts = list(dict.fromkeys(part for group in groups for metric in group for part in metric.at))
-    varying = [part for part in parts if any(len(_values(group, part)) > 1 for group in groups)]
-    every = {part: set().union(*(_values(group, part) for group in groups)) for part in varying}
-    whole = [part for part in varying if all(_counts(value) for value in every[part])]
-    step = max(whole, key=lambda part: len(every[part]), default=None)
+    coordinates = list(dict.fromkeys(c for group in groups for metric in group for c in metric.at))
+    varying = [c for c in coordinates if any(len(_values(group, c)) > 1 for group in groups)]
+    values = {c: set().union(*(_values(group, c) for group in groups)) for c in varying}
+    integers = [c for c in varying if all(map(_is_step, values[c]))]
+    step = max(integers, key=lambda c: len(values[c]), default=None)
     return Axes(
-        step, tuple(p for p in varying if p != step), tuple(p for p in parts if p not in varying)
+        step,
+        named=tuple(c for c in varying if c != step),
+        constant=tuple(c for c in coordinates if c not in varying),
     )
 
 
-def _values(group: Iterable[Metric], part: str) -> set[Any]:
-    """The values a coordinate takes in a run; measured without it counts as a value only beside others."""
-    return {metric.at.get(part) for metric in group}
+def _values(group: Iterable[Metric], coordinate: str) -> set[Any]:
+    """Return the values of a coordinate in one run, with None for metrics that lack it."""
+    return {metric.at.get(coordinate) for metric in group}
 
 
-def _counts(value: Any) -> bool:
+def _is_step(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 
 
 def _point(metric: Metric, axes: Axes) -> Point:
-    words = [_word(part, metric.at[part]) for part in axes.named if metric.at.get(part) is not None]
+    words = [_word(c, metric.at[c]) for c in axes.named if metric.at.get(c) is not None]
     step = metric.at.get(axes.step) if axes.step else None
     return Point("/".join([metric.name, *words]), metric.value, int(step or 0))
 
 
-def _word(part: str, value: Any) -> str:
-    """A word for a coordinate: names speak for themselves, numbers and truths need theirs."""
-    return _ODD.sub("_", value if isinstance(value, str) else f"{part} {value}")
+def _word(coordinate: str, value: Any) -> str:
+    """Return a word for a value; a number comes with the name of its coordinate."""
+    return _FORBIDDEN.sub("_", value if isinstance(value, str) else f"{coordinate} {value}")

@@ -1,43 +1,49 @@
-"""Runs: what the metrics files, logs and models of a results folder become in a tracker. No tracker is needed here."""
-
-from __future__ import annotations
+"""What the results become in a tracker, as plain records: no tracker is needed here."""
 
 import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoup import results, store
 from scoup.job import read_facts
 from scoup.measures import Metric
 from scoup.records import Provenance
-from scoup.track.names import Point, name_points
+from scoup.track.names import NamedPoints, Point, name_points
+from scoup.track.sources import Job, Sources
 
 SUMMARY = "scorecard"
-_NOTE = 500  # characters of a setting that is still shown as a parameter
-_FILES = 40  # checksums that are still shown as tags; all are in the input
+MAX_NOTE_CHARACTERS = 500  # longer settings are not shown as parameters
+MAX_CHECKSUM_TAGS = 40  # further checksums are only in the data set of the run
+
+
+class Address(NamedTuple):
+    """What identifies a run."""
+
+    experiment: str
+    dataset: str
+    variant: str
+    plan: str
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The address as one word."""
+        return "/".join([*self[:-1], f"seed{self.seed}"])
+
+    @property
+    def name(self) -> str:
+        """The address as a name; what varies most comes first, since tables truncate names."""
+        variant = [self.variant] if self.variant != "whole" else []
+        return " ".join([self.experiment, *variant, self.plan, f"seed{self.seed}", self.dataset])
 
 
 @dataclass(frozen=True)
-class Sources:
-    """The files that runs are made from: paths of one results folder, relative to where the workflow ran.
-
-    ``figures`` lists the figure files of each experiment, ``settings`` is the configuration.
-    """
-
-    metrics: Sequence[str]
-    data: Sequence[str] = ()
-    figures: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    scorecard: Sequence[str] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Input:
-    """A data set that a run was measured on."""
+class TrackedDataset:
+    """The data set that a run was measured on."""
 
     name: str
     digest: str
@@ -46,8 +52,12 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run: everything a tracker is told about it. Times are milliseconds since 1970."""
+class TrackedRun:
+    """All that a tracker is told about one run. Times are milliseconds since 1970.
+
+    ``artifacts`` are pairs of a folder among the run's artifacts and the path of a file to put
+    there.
+    """
 
     key: str
     name: str
@@ -57,220 +67,177 @@ class Run:
     artifacts: tuple[tuple[str, str], ...] = ()
     started: int = 0
     ended: int = 0
-    input: Input | None = None
+    dataset: TrackedDataset | None = None
 
     @property
     def digest(self) -> str:
-        """Checksum of all that the run says, its files included: runs of equal digest need not be logged again."""
+        """Checksum of the run with its files: runs with equal digests need not be logged again."""
         files = [(folder, Path(path).name, _sha256(path)) for folder, path in self.artifacts]
-        said = json.dumps(asdict(replace(self, artifacts=())), sort_keys=True, default=str)
-        return hashlib.sha256(json.dumps([said, files]).encode()).hexdigest()
+        record = json.dumps(asdict(replace(self, artifacts=())), sort_keys=True, default=str)
+        return hashlib.sha256(json.dumps([record, files]).encode()).hexdigest()
 
 
-def collect(sources: Sources) -> list[Run]:
-    """Return one run for each (experiment, data set, variant, plan, seed), and the scorecard first."""
-    inputs = {entry.name: entry for entry in map(_input, sources.data)}
-    files, grouped = _group(sources.metrics)
-    points = {key: name_points(group) for key, group in _by_experiment(grouped).items()}
+def collect(sources: Sources) -> list[TrackedRun]:
+    """Return one run per (experiment, data set, variant, plan, seed), preceded by the scorecard."""
+    datasets = {name: _dataset(name, path) for name, path in sources.data.items()}
+    jobs, groups = _group(sources.jobs)
+    named = _name_by_experiment(groups)
     runs = [
-        _run(metrics, files[address], points[metrics[0].experiment][address], sources, inputs)
-        for address, metrics in grouped.items()
+        _run(
+            address, metrics, named[address], jobs[address], sources, datasets.get(address.dataset)
+        )
+        for address, metrics in groups.items()
     ]
     return [*_summary(sources, runs), *runs]
 
 
-Address = tuple[str, str, str, str, int]
+def _group(jobs: Iterable[Job]) -> tuple[dict[Address, Job], dict[Address, list[Metric]]]:
+    """Sort metrics by the run they belong to; one job may have measured several."""
+    owners: dict[Address, Job] = {}
+    groups: dict[Address, list[Metric]] = defaultdict(list)
+    for job in jobs:
+        for metric in results.read_metrics(job.metrics):
+            address = Address(
+                metric.experiment, metric.dataset, metric.variant, metric.plan, metric.seed
+            )
+            owners[address] = job
+            groups[address].append(metric)
+    return owners, dict(sorted(groups.items()))
 
 
-def _group(paths: Iterable[str]) -> tuple[dict[Address, list[str]], dict[Address, list[Metric]]]:
-    """Gather metrics by address; a file may hold several runs, and a run may lie in several files."""
-    files: dict[Address, list[str]] = defaultdict(list)
-    grouped: dict[Address, list[Metric]] = defaultdict(list)
-    for path in sorted(paths):
-        for metric in results.read_metrics(path):
-            address = (metric.experiment, metric.dataset, metric.variant, metric.plan, metric.seed)
-            grouped[address].append(metric)
-            if path not in files[address]:
-                files[address].append(path)
-    return files, dict(sorted(grouped.items()))
-
-
-def _by_experiment(
-    grouped: Mapping[Address, list[Metric]],
-) -> dict[str, dict[Address, list[Metric]]]:
-    found: dict[str, dict[Address, list[Metric]]] = defaultdict(dict)
-    for address, metrics in grouped.items():
-        found[address[0]][address] = metrics
-    return found
+def _name_by_experiment(groups: Mapping[Address, list[Metric]]) -> dict[Address, NamedPoints]:
+    named: dict[Address, NamedPoints] = {}
+    for experiment in {address.experiment for address in groups}:
+        named |= name_points(
+            {
+                address: group
+                for address, group in groups.items()
+                if address.experiment == experiment
+            }
+        )
+    return named
 
 
 def _run(
-    metrics: Sequence[Metric], files: Sequence[str], named: tuple[list[Point], dict[str, Any]], sources: Sources,
-    inputs: Mapping[str, Input],
-) -> Run:  # fmt: skip
-    one = metrics[0]
+    address: Address,
+    metrics: Sequence[Metric],
+    named: NamedPoints,
+    job: Job,
+    sources: Sources,
+    dataset: TrackedDataset | None,
+) -> TrackedRun:
     points, constants = named
-    logs = [_log_of(path) for path in files]
-    facts = [read_facts(log) or _facts_of(path) for log, path in zip(logs, files, strict=True)]
-    fits, models = _models(one, [name for fact in facts for name in fact.get("input", [])])
-    pictures = [path for path in sources.figures.get(one.experiment, []) if path.endswith(".png")]
-    kept = {"metrics": files, "log": [log for log in logs if Path(log).exists()]}
-    kept |= {"factors": [*fits, *models], "figures": pictures}
-    given = inputs.get(one.dataset)
-    return Run(
-        key=f"{one.experiment}/{one.dataset}/{one.variant}/{one.plan}/seed{one.seed}",
-        name=_name(one),
-        params=_params(one, sources.settings, constants, files),
-        tags=_tags(one, facts, given) | {"mlflow.note.content": _note(metrics, given)},
+    facts = _facts(job)
+    fits = {fit.rep: fit.path for fit in job.fits if _belongs(fit, address)}
+    merged = [model.path for model in job.merged if _belongs(model, address)]
+    files = {
+        "metrics": [job.metrics],
+        "log": [path for path in (job.log, job.facts) if path and Path(path).exists()],
+        "factors": [*fits.values(), *merged],
+        "figures": [p for p in sources.figures.get(address.experiment, []) if p.endswith(".png")],
+    }
+    return TrackedRun(
+        key=address.key,
+        name=address.name,
+        params=_params(address, job, sources.settings, constants),
+        tags=_tags(address, metrics[0].provenance, facts, dataset)
+        | {"mlflow.note.content": _description(metrics, dataset)},
         points=(*points, *_losses(fits)),
-        artifacts=tuple(
-            placed
-            for kind, paths in {**kept, "figures": pictures}.items()
-            for placed in _place(kind, paths)
-        ),
-        started=round(1000 * min(fact["started"] for fact in facts)),
-        ended=round(1000 * max(fact["ended"] for fact in facts)),
-        input=given,
+        artifacts=tuple((folder, path) for folder, paths in files.items() for path in paths),
+        started=round(1000 * facts["started"]),
+        ended=round(1000 * facts["ended"]),
+        dataset=dataset,
     )
 
 
-def _name(one: Metric) -> str:
-    """What tells runs apart comes first, since tables cut names short."""
-    variant = one.variant if one.variant != "whole" else ""
-    return " ".join(
-        part for part in (one.experiment, variant, one.plan, f"seed{one.seed}", one.dataset) if part
-    )
+def _belongs(model: Any, address: Address) -> bool:
+    return (model.plan, model.variant) == (address.plan, address.variant)
 
 
-def _place(kind: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Give each file its folder among the artifacts: its own folders too where two files bear one name."""
-    alike = len({Path(path).name for path in paths}) < len(paths)
-    return [(f"{kind}/{Path(path).parent}" if alike else kind, path) for path in paths]
+def _facts(job: Job) -> dict[str, Any]:
+    """Return the facts of a job; if they are lost, at least when its metrics were written."""
+    written = Path(job.metrics).stat().st_mtime
+    return {"started": written, "ended": written} | read_facts(job.facts)
 
 
-def _log_of(path: str) -> str:
-    """The log of the job that wrote a metrics file: results/experiments/x/y.json has results/logs/x/y.log."""
-    return str(Path(path.replace("/experiments/", "/logs/", 1)).with_suffix(".log"))
-
-
-def _facts_of(path: str) -> dict[str, Any]:
-    """What the metrics file itself tells of its job where the log is lost: when it was written."""
-    written = Path(path).stat().st_mtime
-    return {"started": written, "ended": written}
-
-
-def _models(one: Metric, read: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Of the files that a job read, the fits and the merged model of this very run."""
-    place = f"/{one.dataset}/{one.variant}/{one.plan}/seed{one.seed}"
-    fits, models = dict[str, None](), dict[str, None]()
-    for path in read:
-        for stage in ("/fit", "/times"):  # the job that wrote the times wrote the fit
-            if stage + place + "/" in path:
-                fits[
-                    str(Path(path.replace(stage + place, "/fit" + place, 1)).with_suffix(".npz"))
-                ] = None
-        if "/merge" + place + "." in path:
-            models[path] = None
-    return [path for path in fits if Path(path).exists()], [
-        path for path in models if Path(path).exists()
-    ]
-
-
-def _losses(fits: Iterable[str]) -> list[Point]:
-    """The loss of each fit, sweep by sweep."""
+def _losses(fits: Mapping[int, str]) -> list[Point]:
+    """Return the loss curve of each fit, one step per sweep."""
     return [
-        Point(f"loss/{Path(path).stem}", float(loss), step)
-        for path in fits
+        Point(f"loss/rep{repetition}", float(loss), step)
+        for repetition, path in fits.items()
         for step, loss in enumerate(results.read_fit(path).report.losses, start=1)
     ]
 
 
 def _params(
-    one: Metric, settings: Mapping[str, Any], constants: Mapping[str, Any], files: Iterable[str]
-) -> Any:
-    """What was asked for: the address, the plan, the variant, the data set and the experiment's own settings."""
-    found: dict[str, Any] = {
-        "experiment": one.experiment,
-        "dataset": one.dataset,
-        "variant": one.variant,
-    }
-    found |= {"plan": one.plan, "seed": one.seed, **constants}
-    found |= settings.get("variants", {}).get(one.variant, {}) | settings.get("plans", {}).get(
-        one.plan, {}
-    )
-    asked = settings.get("datasets", {}).get(one.dataset, {})
-    found |= {f"dataset.{name}": value for name, value in asked.items()}
-    for path in files:
-        notes = store.read_json(path)["notes"]
-        found |= {
-            f"{one.experiment}.{name}": value
-            for name, value in notes.items()
-            if len(_text(value)) <= _NOTE
-        }
-    return {name: _text(value) for name, value in found.items()}
+    address: Address, job: Job, settings: Mapping[str, Any], constants: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the settings of a run: its address, its plan, its variant, its data and the notes."""
+
+    def section(name: str, key: str) -> dict[str, Any]:
+        return settings.get(name, {}).get(key, {})
+
+    params = {**address._asdict(), **constants}
+    params |= section("variants", address.variant) | section("plans", address.plan)
+    for name, value in section("datasets", address.dataset).items():
+        params[f"dataset.{name}"] = value
+    for name, value in results.read_notes(job.metrics).items():
+        if len(_text(value)) <= MAX_NOTE_CHARACTERS:
+            params[f"{address.experiment}.{name}"] = value
+    return {name: _text(value) for name, value in params.items()}
 
 
-def _tags(one: Metric, facts: Sequence[Mapping[str, Any]], given: Input | None) -> dict[str, str]:
-    """By what a reviewer filters, and where the run came from."""
-    found = {
-        "experiment": one.experiment,
-        "dataset": one.dataset,
-        "variant": one.variant,
-        "plan": one.plan,
-    }
-    found |= {"seed": str(one.seed), "data": one.provenance, "scoup.parent": SUMMARY}
+def _tags(
+    address: Address, mark: str, facts: Mapping[str, Any], dataset: TrackedDataset | None
+) -> dict[str, str]:
+    """Return what a reader filters by, and where the run came from."""
+    tags = {name: str(value) for name, value in address._asdict().items()}
+    tags |= {"data": mark, "scoup.parent": SUMMARY}
     for name in ("host", "threads", "version", "revision", "python"):
-        found[name] = ", ".join(sorted({str(fact.get(name, "unknown")) for fact in facts}))
-    found |= {
-        "mlflow.source.git.commit": found["revision"].split("-")[0],
+        tags[name] = str(facts.get(name, "unknown"))
+    tags |= {
+        "mlflow.source.git.commit": tags["revision"].split("-")[0],
         "mlflow.source.type": "JOB",
+        "mlflow.source.name": "workflow/scripts/experiment.py",
     }
-    found["mlflow.source.name"] = f"workflow/scripts/{one.experiment}.py"
-    if given:
-        found |= {"source": given.provenance.source, "source.reason": given.provenance.reason}
-        found |= {f"sha256/{file.name}": file.sha256 for file in given.provenance.files[:_FILES]}
-    return {name: value for name, value in found.items() if value}
+    if dataset:
+        origin = dataset.provenance
+        tags |= {"source": origin.source, "source.reason": origin.reason}
+        tags |= {f"sha256/{file.name}": file.sha256 for file in origin.files[:MAX_CHECKSUM_TAGS]}
+    return {name: value for name, value in tags.items() if value}
 
 
-def _note(metrics: Sequence[Metric], given: Input | None) -> str:
-    """The description that a tracker shows: what the data is, and what each number means."""
-    one = metrics[0]
-    words = f"**{one.provenance.capitalize()} data.** "
-    if given and given.provenance.simulated:
-        words += (
-            f"Stand-in for {given.provenance.dataset} ({given.provenance.reason or 'as asked'}). "
-        )
+def _description(metrics: Sequence[Metric], dataset: TrackedDataset | None) -> str:
+    """Say what the data is and what each metric means, in Markdown."""
+    sentence = f"**{metrics[0].provenance.capitalize()} data.** "
+    if dataset and dataset.provenance.simulated:
+        reason = dataset.provenance.reason or "as asked"
+        sentence += f"Stand-in for {dataset.provenance.dataset} ({reason}). "
     rows = {
         metric.name: f"| {metric.name} | {metric.unit} | {metric.direction} | {metric.text} |"
         for metric in metrics
     }
-    return "\n".join(
-        [words, "", "| metric | unit | better | meaning |", "|---|---|---|---|", *rows.values()]
-    )
+    header = ["| metric | unit | better | meaning |", "|---|---|---|---|"]
+    return "\n".join([sentence, "", *header, *rows.values()])
 
 
-def _summary(sources: Sources, runs: Sequence[Run]) -> list[Run]:
-    """The scorecard as a run of its own: how many claims hold, and each of them as a metric."""
+def _summary(sources: Sources, runs: Sequence[TrackedRun]) -> list[TrackedRun]:
+    """Return the scorecard as a run: how many claims hold, and each claim as a metric."""
     if not sources.scorecard:
         return []
-    claims = next(
-        store.read_json(path)["claims"] for path in sources.scorecard if path.endswith(".json")
-    )
-    tables = [Path(path).read_text() for path in sources.scorecard if path.endswith(".md")]
+    claims = results.read_claims(sources.scorecard.claims)
     marks = " and ".join(sorted({claim["provenance"] for claim in claims}))
-    banner = (
-        f'**{marks.capitalize()} data.** Filter the runs by `tags.experiment = "accuracy"`.\n\n'
-    )
-    tags = {"experiment": SUMMARY, "data": marks, "mlflow.note.content": banner + "\n".join(tables)}
-    figures = [path for paths in sources.figures.values() for path in paths]
+    note = f'**{marks.capitalize()} data.** Filter the runs by `tags.experiment = "accuracy"`.\n\n'
+    note += Path(sources.scorecard.table).read_text()
+    figures = [("figures", path) for paths in sources.figures.values() for path in paths]
     return [
-        Run(
+        TrackedRun(
             key=SUMMARY,
             name=SUMMARY,
             params={"experiment": SUMMARY, "runs": str(len(runs))},
-            tags=tags,
+            tags={"experiment": SUMMARY, "data": marks, "mlflow.note.content": note},
             points=tuple(_claim_points(claims)),
-            artifacts=(*(("", path) for path in sources.scorecard), *_place("figures", figures)),
+            artifacts=(("", sources.scorecard.claims), ("", sources.scorecard.table), *figures),
             started=min(run.started for run in runs),
             ended=max(run.ended for run in runs),
         )
@@ -278,30 +245,23 @@ def _summary(sources: Sources, runs: Sequence[Run]) -> list[Run]:
 
 
 def _claim_points(claims: Sequence[Mapping[str, Any]]) -> list[Point]:
-    held = [bool(claim["holds"]) for claim in claims if claim["holds"] is not None]
-    counts = [
+    verdicts = [claim["holds"] for claim in claims if claim["holds"] is not None]
+    return [
         Point("claims", len(claims)),
-        Point("claims_judged", len(held)),
-        Point("claims_hold", sum(held)),
-    ]
-    names = [
-        f"claim/{number:02d} {claim['experiment']}" for number, claim in enumerate(claims, start=1)
-    ]
-    return counts + [
-        Point(name, float(claim["ours"])) for name, claim in zip(names, claims, strict=True)
+        Point("claims_judged", len(verdicts)),
+        Point("claims_hold", sum(verdicts)),
+        *(
+            Point(f"claim/{number:02d} {claim['experiment']}", float(claim["ours"]))
+            for number, claim in enumerate(claims, start=1)
+        ),
     ]
 
 
-def _input(path: str) -> Input:
-    meta, _ = store.read_archive(path, results.DATA)
-    provenance = Provenance(**meta["provenance"])
+def _dataset(name: str, path: str) -> TrackedDataset:
+    meta = results.read_dataset_meta(path)
     digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
-    return Input(
-        Path(path).stem,
-        digest,
-        provenance,
-        tuple(tuple(block["shape"]) for block in meta["blocks"]),
-    )
+    shapes = tuple(tuple(block["shape"]) for block in meta["blocks"])
+    return TrackedDataset(name, digest, Provenance(**meta["provenance"]), shapes)
 
 
 def _text(value: Any) -> str:

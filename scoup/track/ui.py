@@ -1,6 +1,4 @@
-"""UI: MLflow's own server on the local store, reachable from this machine only."""
-
-from __future__ import annotations
+"""MLflow's own server on the local store, reachable from this machine only."""
 
 import os
 import signal
@@ -20,31 +18,31 @@ HOST = "127.0.0.1"
 
 
 def command(folder: Path, port: int) -> list[str]:
-    """Return the call of a server that shows the store in ``folder``, wherever that folder lies now."""
+    """Return the command of a server that shows the store in ``folder``."""
     return [
-        sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1",
+        sys.executable, "-m", "mlflow", "server",
+        "--host", HOST, "--port", str(port), "--workers", "1",
         "--backend-store-uri", f"sqlite:///{folder.absolute() / DATABASE}",
         "--artifacts-destination", str(folder.absolute() / ARTIFACTS),
     ]  # fmt: skip
 
 
 def environment() -> dict[str, str]:
-    """Return the settings of the server: no telemetry, no job runner, and the file opened anew for each request.
+    """Return the environment of the server: no telemetry, no job runner, no pool of connections.
 
-    The last lets a server that is up show a store that was rebuilt meanwhile.
+    Without a pool every request opens the database, so that a running server shows a rebuilt store.
     """
-    ours = {
+    settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
         "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",
     }
-    return {
-        name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"
-    } | ours
+    inherited = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+    return inherited | settings
 
 
 def page(port: int) -> str:
-    """Return the address of the table of runs, in the mode for training and not the one for language models.
+    """Return the address of the table of runs, not of the pages for language models.
 
     >>> page(5000)
     'http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning'
@@ -53,21 +51,24 @@ def page(port: int) -> str:
 
 
 def serve(folder: Path, port: int) -> int:
-    """Serve the store until interrupted, and print the address of its runs once it answers."""
+    """Serve the store until interrupted; print the address of its runs once it answers."""
     if not (folder / DATABASE).exists():
-        hint = "run `make reproduce` first, or `snakemake --cores 4 --forcerun track` if it was deleted"
+        rerun = "`snakemake --cores 4 --forcerun track`"
+        hint = f"run `make reproduce` first, or {rerun} if it was deleted"
         raise ScoupError.expected(
             str(folder / DATABASE), "the store that the rule track builds", "no such file", hint
         )
-    if _taken(port):
+    if _in_use(port):
         raise ScoupError.expected(
             "port", "a free one", f"{port}, which is in use", f"try `make ui PORT={port + 1}`"
         )
-    signal.signal(signal.SIGTERM, _end)  # a plain kill would leave the server behind
+    signal.signal(signal.SIGTERM, _interrupt)  # a plain kill would leave the server running
     server = subprocess.Popen(command(folder, port), env=environment())
     try:
         if wait(server, port):
-            print(f"\n    MLflow shows the runs at  {page(port)}    (Ctrl-C ends it)\n", flush=True)
+            print(
+                f"\n    MLflow shows the runs at  {page(port)}    (Ctrl-C stops it)\n", flush=True
+            )
         return server.wait()
     except KeyboardInterrupt:
         return 0
@@ -77,7 +78,7 @@ def serve(folder: Path, port: int) -> int:
 
 
 def wait(server: subprocess.Popen[bytes], port: int, seconds: float = 120.0) -> bool:
-    """Wait until the server answers; False if it ended or never did."""
+    """Wait until the server answers; return False if it ended or did not."""
     limit = time.monotonic() + seconds
     while server.poll() is None and time.monotonic() < limit:
         try:
@@ -88,11 +89,11 @@ def wait(server: subprocess.Popen[bytes], port: int, seconds: float = 120.0) -> 
     return False
 
 
-def _end(*_: Any) -> None:
+def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _taken(port: int) -> bool:
+def _in_use(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -9,7 +9,7 @@ import pytest
 
 from scoup.track import track, ui
 from tests import served, tracked
-from tests.test_track import sources
+from tests.tracked import sources
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 FILTER = quote('tags.experiment = "missing"')
