@@ -81,6 +81,15 @@ def write_text(path: PathLike, text: str) -> None:
     write_bytes(path, text.encode())
 
 
+def link(source: PathLike, target: PathLike) -> None:
+    """Give a file a second name, atomically; copy it where the file system has no hard links."""
+    with atomic(target) as temporary:
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
+
+
 def plain(value: Any) -> Any:
     """Turn numpy values, tuples and mappings into what JSON knows; NaN and infinities become None.
 

@@ -18,8 +18,9 @@ PACKAGE = "scoup"
 @cache
 def digest(script: str, *members: str) -> str:
     """Return a digest of what ``workflow/scripts/<script>.py`` imports, and of ``members``."""
-    code = "\n".join(f"{name} {_code(name)}" for name in modules_of(script, *members))
-    return hashlib.sha256(code.encode()).hexdigest()[:16]
+    lines = [f"{name} {_code(name)}" for name in modules_of(script, *members)]
+    lines += [f"{path.name} {_content(path)}" for member in members for path in _data_of(member)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def modules_of(script: str, *members: str) -> list[str]:
@@ -39,6 +40,17 @@ def _all_of(member: str) -> list[str]:
     folder = ROOT.joinpath(*member.split("."))
     names = (path.relative_to(ROOT).with_suffix("").parts for path in folder.rglob("*.py"))
     return [member, *(".".join(part for part in parts if part != "__init__") for parts in names)]
+
+
+def _data_of(member: str) -> list[Path]:
+    """List the files of a package that are no code, such as templates."""
+    files = ROOT.joinpath(*member.split(".")).rglob("*.*")
+    return sorted(path for path in files if path.suffix not in (".py", ".pyc", ".nbi", ".nbc"))
+
+
+@cache
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _path(name: str) -> Path | None:

@@ -1,9 +1,9 @@
 """Experiments: one folder each, found by listing this one.
 
-- ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure) and
-  ``suits(traits)``, which says why the experiment makes no sense for some data, or nothing.
-  Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE = True``
-  gives its jobs every core.
+- ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure)
+  and ``suits(traits)``, which says why the experiment makes no sense for some data, or nothing.
+  Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE =
+  True`` gives its jobs every core.
 - ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and
   ``claims(metrics) -> list[Claim]``. An experiment whose work splits into independent jobs also
   declares ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in
@@ -36,6 +36,11 @@ def declared(name: str) -> ModuleType:
 def spec_of(name: str, dataset: str, settings: Mapping[str, Any]) -> Any:
     """Return the settings of an experiment on one data set, checked."""
     return declared(name).Spec(datasets=[dataset], **settings)
+
+
+def summary(name: str) -> str:
+    """Return what an experiment asks, the first line of its declaration."""
+    return (declared(name).__doc__ or "").splitlines()[0].partition(": ")[2]
 
 
 def measuring(name: str) -> ModuleType:

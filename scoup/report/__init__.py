@@ -1,8 +1,9 @@
-"""Report: pages, each whole in one file without a network, for Snakemake to gather."""
+"""Report: one file that opens without a network, and the pages in it."""
 
 import html
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any
 
@@ -20,8 +21,8 @@ from scoup.report.document import (
 )
 
 __all__ = [
-    "Section", "Table", "chapters", "downloads", "experiment_page", "front", "harmless", "inline",
-    "numbers", "page", "provenance", "render", "scorecard",
+    "Chapter", "Document", "Figure", "Section", "Table", "downloads", "experiment_page", "harmless",
+    "inline", "numbers", "page", "provenance", "render", "whole",
 ]  # fmt: skip
 
 Claims = Sequence[Mapping[str, Any]]
@@ -31,34 +32,77 @@ SOURCES = {
     "cache": "cached copy of",
     "local": "local copy of",
 }
-# Fields of a claim on the front page and in the scorecard, and the heads of columns that differ.
-FRONT_FIELDS = ("experiment", "claim", "paper", "ours", "holds")
-CLAIM_FIELDS = (*FRONT_FIELDS[:4], "low", "high", "unit", "runs", "provenance", "holds")
+CLAIM_FIELDS = (
+    "experiment", "claim", "paper", "ours", "low", "high", "unit", "runs", "provenance", "holds",
+)  # fmt: skip
 HEADS = {"ours": "here (median)", "provenance": "data"}
 
 
-def chapters(experiments: Iterable[str]) -> dict[str, str]:
-    """Return the headings of the report, which Snakemake sorts by name.
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the report: its caption, and the content of its SVG file."""
 
-    >>> chapters(["accuracy", "leave_two_out"])["leave_two_out"]
-    '2 leave two out'
-    >>> list(chapters(f"e{n}" for n in range(9)).values())[::5]
-    ['00 scorecard', '05 e4', '10 provenance']
+    caption: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole page that the report shows in a frame."""
+
+    title: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the report says of one experiment."""
+
+    name: str
+    text: str
+    figures: Sequence[Figure] = ()
+    documents: Sequence[Document] = ()
+
+    @property
+    def title(self) -> str:
+        """The name as a heading."""
+        return self.name.replace("_", " ")
+
+
+def whole(
+    claims: Claims,
+    chapters: Sequence[Chapter],
+    origins: Mapping[str, Provenance],
+    methods: str,
+    code: str,
+    left_out: Sequence[str] = (),
+) -> str:
+    """Return the report: scorecard, one chapter per experiment, provenance and methods.
+
+    Pages are shown in frames, each with its own script. Every text is escaped by the template.
     """
-    names = ["scorecard", *experiments, "provenance"]
-    width = len(str(len(names) - 1))
-    return {name: f"{n:0{width}} {name.replace('_', ' ')}" for n, name in enumerate(names)}
+    verdicts = [claim["holds"] for claim in claims if claim["holds"] is not None]
+    return render(
+        "report.html",
+        marks={origin.mark for origin in origins.values()},
+        scorecard=_claims_table(claims),
+        held=sum(verdicts),
+        judged=len(verdicts),
+        left_out=[html.unescape(sentence) for sentence in left_out],
+        chapters=chapters,
+        origins={name: _origin(origin) for name, origin in origins.items()},
+        files=Document("every raw file", provenance(origins)),
+        methods=methods,
+        code=code,
+    )
 
 
-def scorecard(claims: Claims) -> str:
-    """Return the page that compares each claim of the paper with what was measured."""
-    table = _claims_table(claims, CLAIM_FIELDS, "low and high are quartiles over runs")
-    return page("Scorecard", [Section(tables=[table])], [claim["provenance"] for claim in claims])
-
-
-def _claims_table(claims: Claims, fields: Sequence[str], caption: str = "") -> Table:
-    rows = [["no number given" if c[f] is None else c[f] for f in fields] for c in claims]
-    return Table([HEADS.get(field, field) for field in fields], rows, caption)
+def _claims_table(claims: Claims) -> Table:
+    rows = [
+        ["no number given" if claim[field] is None else claim[field] for field in CLAIM_FIELDS]
+        for claim in claims
+    ]
+    return Table([HEADS.get(field, field) for field in CLAIM_FIELDS], rows)
 
 
 def numbers(experiment: str, metrics: Iterable[Metric]) -> str:
@@ -107,34 +151,6 @@ def provenance(origins: Mapping[str, Provenance]) -> str:
     return page("Provenance", [Section(tables=[Table(columns, rows)])], marks)
 
 
-def front(
-    methods: str,
-    claims: Claims,
-    origins: Mapping[str, Provenance],
-    code: str,
-    left_out: Iterable[str] = (),
-) -> str:
-    """Return the front page: banner, scorecard, what was left out and why, provenance, methods.
-
-    Snakemake renders it as Jinja2 and then as reStructuredText. Only ``methods``, our own text, is
-    written in these; the rest is HTML with escaped braces, which neither looks into. Sentences of
-    ``left_out`` may have passed :func:`harmless`.
-    """
-    verdicts = [claim["holds"] for claim in claims if claim["holds"] is not None]
-    body = render(
-        "front.html",
-        marks={origin.mark for origin in origins.values()},
-        scorecard=_claims_table(claims, FRONT_FIELDS),
-        held=sum(verdicts),
-        judged=len(verdicts),
-        left_out=[html.unescape(sentence) for sentence in left_out],
-        origins={name: _origin(origin) for name, origin in origins.items()},
-        code=code,
-    )
-    inert = body.replace("{", "&#123;").replace("}", "&#125;")
-    return "\n\n".join([_raw(render("style.html")), _raw(inert), methods.strip()]) + "\n"
-
-
 def _origin(origin: Provenance) -> str:
     if origin.dataset == "files":
         return f"your files, {origin.reason}: {', '.join(file.name for file in origin.files)}"
@@ -142,7 +158,3 @@ def _origin(origin: Provenance) -> str:
     why = f" ({origin.reason})" if origin.reason else ""
     files = f"{len(origin.files)} raw files"
     return f"{SOURCES[origin.source]} {origin.dataset}, size {origin.size}{seed}{why}; {files}"
-
-
-def _raw(text: str) -> str:
-    return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in text.splitlines())

@@ -65,6 +65,7 @@ PART = "results/parts/{experiment}/{dataset}/seed{seed}/{part}.npz"
 METRICS = "results/experiments/{experiment}/{dataset}/seed{seed}.json"
 MATERIAL = "results/experiments/{experiment}/{dataset}/seed{seed}.npz"
 FACTS = "results/logs/experiments/{experiment}/{dataset}/seed{seed}.json"
+LOG = "results/logs/experiments/{experiment}/{dataset}/seed{seed}.log"
 PAGE = "results/pages/{experiment}/{dataset}/seed{seed}"
 
 

@@ -19,6 +19,6 @@ rule pages:
         mem_mb=memory,
         runtime=minutes,
     params:
-        code=code_of("pages", "scoup.experiments.{experiment}.page"),
+        code=code_of("pages", "scoup.experiments.{experiment}.page", "scoup.report"),
     script:
         "../scripts/pages.py"

@@ -1,4 +1,14 @@
-"""Report. Needs: metrics, scorecard, figures, pages, data. Gives: results/report.html, one file that opens without a network."""
+"""Report. Needs: metrics, scorecard, figures, pages, data. Gives: results/report.html, which opens without a network."""
+
+CHAPTERS = [
+    {
+        "experiment": name,
+        "text": experiments.summary(name),
+        "captions": list(experiments.declared(name).CAPTIONS.values()),
+        "pages": CONFIG.experiments[name].datasets if experiments.has_page(name) else [],
+    }
+    for name in EXPERIMENTS
+]
 
 
 rule report:
@@ -9,6 +19,7 @@ rule report:
         figures=figure_files(["svg"]),
         pages=files_of_jobs(PAGE, names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
+        methods=local(str(Path(workflow.basedir, "workflow", "report", "methods.rst"))),
     output:
         report="results/report.html",
     log:
@@ -23,9 +34,9 @@ rule report:
         mem_mb=2000,
         runtime=10,
     params:
-        chapters=jobs_of(names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
-        captions=CAPTIONS,
+        chapters=CHAPTERS,
+        datasets=CONFIG.used,
         left_out=LEFT_OUT,
-        code=code_of("report"),
+        code=code_of("report", "scoup.report"),
     script:
         "../scripts/report.py"

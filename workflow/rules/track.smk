@@ -12,7 +12,8 @@ from scoup.track import target
 def tracked(pattern, job):
     """Return the files of ``pattern`` that an experiment job read, each with its plan, variant and repetition."""
     return [
-        {"plan": model["plan"], "variant": model["variant"], "rep": rep, "path": path}
+        {"plan": model["plan"], "variant": model["variant"], "path": path}
+        | ({"rep": rep} if "{rep}" in pattern else {})
         for model in MODELS[job["experiment"]]
         for rep, path in enumerate(files_of_model(pattern, model, **job))
     ]
@@ -23,6 +24,7 @@ TRACKED = [
         **job,
         "metrics": METRICS.format(**job),
         "facts": FACTS.format(**job),
+        "log": LOG.format(**job),
         "fits": tracked(FIT, job),
         "merged": tracked(MERGED, job),
     }
@@ -35,6 +37,7 @@ rule track:
     input:
         metrics=files_of_jobs(METRICS),
         facts=files_of_jobs(FACTS),
+        logs=files_of_jobs(LOG),
         models=[model["path"] for job in TRACKED for model in job["fits"] + job["merged"]],
         figures=figure_files(["png"]),
         scorecard=["results/scorecard.json", "results/scorecard.md"],
@@ -53,10 +56,13 @@ rule track:
         mem_mb=2000,
         runtime=20,
     params:
-        jobs=TRACKED,
-        figures={name: figure_files(["png"], [name]) for name in EXPERIMENTS},
-        settings={"datasets": DATASETS, "variants": VARIANTS, "plans": PLANS},
-        datasets=CONFIG.used,
+        sources={
+            "jobs": TRACKED,
+            "data": {name: f"results/preprocess/{name}.npz" for name in CONFIG.used},
+            "figures": {name: figure_files(["png"], [name]) for name in EXPERIMENTS},
+            "scorecard": {"claims": "results/scorecard.json", "table": "results/scorecard.md"},
+            "settings": {"datasets": DATASETS, "variants": VARIANTS, "plans": PLANS},
+        },
         target=target(os.environ),
         code=code_of("track"),
     script:

@@ -5,7 +5,7 @@ from scoup.job import job
 from scoup.listing import load
 
 with job(snakemake):
-    facts, arrays = store.read_archive(snakemake.input.material, results.MATERIAL)
+    facts, arrays = results.read_material(snakemake.input.material)
     module = load(f"scoup.experiments.{snakemake.wildcards.experiment}", "page")
     for name, content in module.page(facts, arrays).items():
         store.write_bytes(f"{snakemake.output.folder}/{name}", content)

@@ -1,31 +1,15 @@
-"""Write the pages that Snakemake's report gathers."""
-
-from pathlib import Path
+"""Gather scorecard, figures, tables, pages and provenance in one file."""
 
 from scoup import report, results, store
 from scoup.job import describe_code, job
+from scoup.report.gather import read_chapters, read_text
 
 with job(snakemake):
-    given, made = snakemake.input, snakemake.output
-    metrics, claims = (
-        results.read_metrics(*given.metrics),
-        store.read_json(given.scorecard)["claims"],
-    )
-    origins = {Path(path).stem: results.read_provenance(path) for path in given.data}
-    store.write_text(
-        made.front,
-        report.front(
-            Path(given.methods).read_text(),
-            claims,
-            origins,
-            describe_code(),
-            snakemake.params.left_out,
-        ),
-    )
-    store.write_text(made.scorecard, report.scorecard(claims))
-    store.write_text(made.provenance, report.provenance(origins))
-    for path in made.tables:
-        store.write_text(path, report.numbers(Path(path).stem, metrics))
-    for folder, path in zip(given.folders, made.shown, strict=True):
-        files = {file.name: file.read_bytes() for file in Path(folder).iterdir() if file.is_file()}
-        store.write_text(path, report.inline(files.pop("index.html").decode(), files))
+    params, files = snakemake.params, snakemake.input
+    origins = dict(zip(params.datasets, map(results.read_provenance, files.data), strict=True))
+    metrics, claims = results.read_metrics(*files.metrics), results.read_claims(files.scorecard)
+    chapters = read_chapters(params.chapters, metrics, files.figures, files.pages)
+    methods = read_text(files.methods)
+    code = describe_code()
+    page = report.whole(claims, chapters, origins, methods, code, params.left_out)
+    store.write_text(snakemake.output.report, page)

@@ -1,9 +1,9 @@
-"""Set each claim of the paper beside what was measured."""
+"""Compare each claim of the paper with what was measured."""
 
 from scoup import results, scorecard, store
 from scoup.job import job
 
 with job(snakemake):
     claims = scorecard.judge(results.read_metrics(*snakemake.input.metrics))
-    store.write_json(snakemake.output.json, {"claims": claims})
+    results.write_claims(snakemake.output.json, claims)
     store.write_text(snakemake.output.table, scorecard.table(claims))

@@ -1,4 +1,4 @@
-"""Build the MLflow store from the metrics files, or bring a server up to date."""
+"""Build the MLflow store from the result files, or bring a server up to date."""
 
 from pathlib import Path
 
@@ -7,8 +7,5 @@ from scoup.job import job
 from scoup.track import Sources, track
 
 with job(snakemake):
-    given, params = snakemake.input, snakemake.params
-    sources = Sources(given.metrics, given.data, params.figures, given.scorecard, params.settings)
-    store.write_json(
-        snakemake.output.receipt, track(sources, Path(snakemake.output.receipt).parent)
-    )
+    receipt = track(Sources(**snakemake.params.sources), Path(snakemake.output.receipt).parent)
+    store.write_json(snakemake.output.receipt, receipt)
