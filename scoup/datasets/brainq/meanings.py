@@ -1,28 +1,11 @@
-"""What the simulated nouns mean: a few hidden attributes, and the answers to 218 questions that follow from them."""
-
-from __future__ import annotations
-
-from typing import Any
+"""The meanings of the simulated nouns: hidden attributes, and the answers that follow from them."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup.raw.brainq import CATEGORIES, CATEGORY_OF, NOUNS, QUESTION_COUNT
+from scoup.datasets.brainq.study import CATEGORIES, CATEGORY_OF, NOUNS, QUESTION_COUNT
+from scoup.records import Array
 
-Array = NDArray[Any]
-
-ATTRIBUTES = (
-    "alive",
-    "handy",
-    "place",
-    "eaten",
-    "worn",
-    "moving",
-    "powered",
-    "body",
-    "home",
-    "harmful",
-)
+ATTRIBUTES = "alive handy place eaten worn moving powered body home harmful".split()
 
 # How much of each attribute a category has, in the order of ATTRIBUTES.
 _CATEGORY_ATTRIBUTES = {
@@ -40,8 +23,8 @@ _CATEGORY_ATTRIBUTES = {
     "vehicle": (-1, -2, 1, -1, -1, 3, 2, -1, -1, 1),
 }
 
-# Questions with the attributes that they ask for; those of the paper come first.
-_ASKED = {
+# Questions with the attributes that they ask for; those in the paper come first.
+_QUESTIONS = {
     "CAN IT CAUSE YOU PAIN?": "harmful",
     "DO YOU SEE IT DAILY?": "home worn body",
     "IS IT CONSCIOUS?": "alive moving",
@@ -75,69 +58,15 @@ _ASKED = {
     "DOES IT MAKE A SOUND?": "powered moving alive",
     "CAN YOU BREAK IT?": "handy home -alive",
 }
-_LIKE, _NEAR, _MATTERS = (
-    "COULD IT BE TAKEN FOR {}?",
-    "WOULD YOU SEE IT NEAR {}?",
-    "DOES IT MATTER TO A {}?",
-)
-_PEOPLE = [
-    "BAKER",
-    "BARBER",
-    "BUILDER",
-    "BUTCHER",
-    "CARPENTER",
-    "CHILD",
-    "CLERK",
-    "COOK",
-    "DENTIST",
-    "DOCTOR",
-    "DRIVER",
-    "FARMER",
-    "FISHER",
-    "GARDENER",
-    "GUARD",
-    "HUNTER",
-    "JUDGE",
-    "LOCKSMITH",
-    "MASON",
-    "MECHANIC",
-    "MILLER",
-    "MINER",
-    "NURSE",
-    "PAINTER",
-    "PILOT",
-    "PLUMBER",
-    "POSTMAN",
-    "PRIEST",
-    "ROOFER",
-    "SAILOR",
-    "SHEPHERD",
-    "SINGER",
-    "SMITH",
-    "SOLDIER",
-    "STUDENT",
-    "SURGEON",
-    "TAILOR",
-    "TEACHER",
-    "TRADER",
-    "VET",
-    "WAITER",
-    "WATCHMAKER",
-    "WEAVER",
-    "WELDER",
-    "WRITER",
-    "ZOOKEEPER",
-    "ACTOR",
-    "ARTIST",
-    "ATHLETE",
-    "AUTHOR",
-    "BANKER",
-    "BARISTA",
-    "BROKER",
-    "COACH",
-]
+_PEOPLE = (
+    "BAKER BARBER BUILDER BUTCHER CARPENTER CHILD CLERK COOK DENTIST DOCTOR DRIVER FARMER "
+    "FISHER GARDENER GUARD HUNTER JUDGE LOCKSMITH MASON MECHANIC MILLER MINER NURSE PAINTER "
+    "PILOT PLUMBER POSTMAN PRIEST ROOFER SAILOR SHEPHERD SINGER SMITH SOLDIER STUDENT SURGEON "
+    "TAILOR TEACHER TRADER VET WAITER WATCHMAKER WEAVER WELDER WRITER ZOOKEEPER ACTOR ARTIST "
+    "ATHLETE AUTHOR BANKER BARISTA BROKER COACH"
+).split()
 
-# Other features of the published table that are no questions; preprocessing must leave them out.
+# Features of the published file that are not questions; preprocess must leave them out.
 MEASURES = [
     "Word length",
     "White pixel count",
@@ -151,49 +80,48 @@ MEASURES = [
     "Line curviness",
     "3D curviness",
 ]
-# Shares of the answers 1, 2, 3, 4 (and the rest 5) among the published ones.
-_SHARES = (0.49, 0.11, 0.16, 0.08)
+# Shares of the answers 1, 2, 3 and 4 in the published file; the rest are 5.
+_ANSWER_SHARES = (0.49, 0.11, 0.16, 0.08)
 
 
 def draw_attributes(rng: np.random.Generator) -> Array:
-    """Return the hidden attributes (60 nouns, 10), centred: those of the category and a noun's own."""
+    """Return standardised attributes (60 nouns, 10): those of the category with variation per noun."""
     table = np.array([_CATEGORY_ATTRIBUTES[CATEGORY_OF[noun]] for noun in NOUNS], dtype=float)
-    own = table + 0.6 * rng.standard_normal(table.shape)
-    return (own - own.mean(axis=0)) / own.std(axis=0)
+    attributes = table + 0.6 * rng.standard_normal(table.shape)
+    return (attributes - attributes.mean(axis=0)) / attributes.std(axis=0)
 
 
 def questions() -> list[str]:
-    """Return the 218 questions, all different; the paper's own come first."""
+    """Return 218 different questions; those in the paper come first."""
     nouns = [f"{'AN' if noun[0] in 'aei' else 'A'} {noun.upper()}" for noun in NOUNS]
-    kinds = [f"DOES IT BELONG WITH {category.upper()}S?" for category in CATEGORIES]
     texts = [
-        *_ASKED,
-        *kinds,
-        *map(_LIKE.format, nouns),
-        *map(_NEAR.format, nouns),
-        *map(_MATTERS.format, _PEOPLE),
+        *_QUESTIONS,
+        *(f"DOES IT BELONG WITH {category.upper()}S?" for category in CATEGORIES),
+        *(f"COULD IT BE TAKEN FOR {noun}?" for noun in nouns),
+        *(f"WOULD YOU SEE IT NEAR {noun}?" for noun in nouns),
+        *(f"DOES IT MATTER TO A {person}?" for person in _PEOPLE),
     ]
     return texts[:QUESTION_COUNT]
 
 
 def draw_answers(attributes: Array, rng: np.random.Generator) -> Array:
-    """Return answers 1..5 (60, 218): what each question asks of the attributes, with some disagreement."""
-    loads = _loadings(attributes, rng)
-    score = attributes @ loads.T
+    """Return noisy answers 1..5 (60, 218) to what each question asks about the attributes."""
+    loadings = _draw_loadings(attributes, rng)
+    score = attributes @ loadings.T
     score /= score.std(axis=0)
-    score += 0.4 * rng.standard_normal(loads.shape[0]) + 0.5 * rng.standard_normal(score.shape)
-    cuts = np.quantile(score, np.cumsum(_SHARES))
-    return (1 + np.searchsorted(cuts, score)).astype(np.uint8)
+    score += 0.4 * rng.standard_normal(len(loadings)) + 0.5 * rng.standard_normal(score.shape)
+    thresholds = np.quantile(score, np.cumsum(_ANSWER_SHARES))
+    return (1 + np.searchsorted(thresholds, score)).astype(np.uint8)
 
 
-def _loadings(attributes: Array, rng: np.random.Generator) -> Array:
-    """Return what each question asks for (218, 10): named attributes, likeness to a noun, or a mixture."""
-    named = np.zeros((len(_ASKED), len(ATTRIBUTES)))
-    for row, words in zip(named, _ASKED.values(), strict=True):
+def _draw_loadings(attributes: Array, rng: np.random.Generator) -> Array:
+    """Return the attributes that each question asks for (218, 10), in the order of the questions."""
+    named = np.zeros((len(_QUESTIONS), len(ATTRIBUTES)))
+    for row, words in zip(named, _QUESTIONS.values(), strict=True):
         for word in words.split():
             row[ATTRIBUTES.index(word.lstrip("-"))] = -1 if word.startswith("-") else 1
     labels = np.array([CATEGORY_OF[noun] for noun in NOUNS])
-    kinds = np.array([attributes[labels == category].mean(axis=0) for category in CATEGORIES])
-    near = attributes + rng.standard_normal(attributes.shape)
+    by_category = [attributes[labels == category].mean(axis=0) for category in CATEGORIES]
+    nearby = attributes + rng.standard_normal(attributes.shape)
     mixed = rng.standard_normal((len(_PEOPLE), len(ATTRIBUTES)))
-    return np.concatenate([named, kinds, attributes, near, mixed])[:QUESTION_COUNT]
+    return np.concatenate([named, by_category, attributes, nearby, mixed])[:QUESTION_COUNT]
