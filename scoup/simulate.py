@@ -1,4 +1,4 @@
-"""Simulate: write stand-ins in the published raw formats, with what they were made of next to them."""
+"""Simulate: write stand-ins in the published raw formats, and what they were made of."""
 
 import gzip
 from collections.abc import Mapping, Sequence

@@ -1,15 +1,16 @@
 """Kinds of data sets: one folder each, found by listing this one.
 
-- ``__init__.py`` declares the kind: ``SOURCE`` (its files, origin, licence and citation), ``Options`` (the settings of
-  preprocess), ``traits(options) -> Traits`` and ``shape(size, options)``, which returns the sizes of the tensor if they
-  are known before it is made, else None. A kind that can be simulated lists its ``SIZES`` (full, quick, tiny); a kind
-  that is made of user-supplied files has ``paths(options) -> list[str]``, the files to watch. Snakemake reads all
+- ``__init__.py`` declares the kind: ``SOURCE`` (its files, origin, licence and citation),
+  ``Options`` (the settings of preprocess), ``traits(options) -> Traits`` and
+  ``shape(size, options)``, the sizes of the tensor if they are known before it is made, else None.
+  A kind that can be simulated also lists its ``SIZES`` (full, quick, tiny); a kind that is made of
+  user-supplied files has ``paths(options) -> list[str]``, the files to watch. Snakemake reads all
   declarations when it starts, so they import nothing heavy.
 - ``couple.py`` reads: ``couple(folder, options, provenance) -> Dataset``.
-- ``simulate.py``, if the kind can be simulated: ``simulate(folder, size, seed)`` writes the files of ``SOURCE`` and,
-  through :func:`scoup.simulate.write_planted`, what they were made of.
-- ``read.py``, if the raw format is particular to the kind, holds its readers. A file that is downloaded without a
-  published checksum names the one that checks it as ``RemoteFile.reader``.
+- ``simulate.py``, if the kind can be simulated: ``simulate(folder, size, seed)`` writes the files
+  of ``SOURCE`` and, through :func:`scoup.simulate.write_planted`, what they were made of.
+- ``read.py``, if the raw format is particular to the kind, holds its readers. A file that is
+  downloaded without a published checksum is checked by the one it names: ``RemoteFile.reader``.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ SizeName = Literal["full", "quick", "tiny"]
 class Traits:
     """What an experiment may need to know of a data set before it is made.
 
-    ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``; whether cells are
-    ``missing``; ``categories``: whether the labels of the first matrix's mode have a column of that name.
+    ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``;
+    whether cells of any block are ``missing``; whether the labels of the first matrix's mode have a
+    column of ``categories``.
     """
 
     names: tuple[str, ...]
@@ -49,8 +51,8 @@ class Traits:
 class RemoteFile:
     """One published file: its addresses, best first, and its checksum if one is published.
 
-    ``reader`` names the function in the kind's ``read.py`` that checks a download without a published checksum; later
-    downloads must have the checksum that was recorded for the first one.
+    ``reader`` names the function in the kind's ``read.py`` that checks a download without a
+    published checksum; later downloads must have the checksum that the first one had.
     """
 
     name: str
@@ -61,7 +63,10 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DataSource:
-    """The raw files of a kind and whom to thank for them; ``folder`` holds them in the cache and in SCOUP_DATA."""
+    """The raw files of a kind and whom to thank for them.
+
+    ``folder`` holds them in the cache, and may do so among local copies.
+    """
 
     folder: str
     files: tuple[RemoteFile, ...]
@@ -84,11 +89,11 @@ class DatasetSpec(Spec):
     scoup.errors.ScoupError: options.thin: expected an integer of at least 1, got 0.
     """
 
-    kind: KindName
+    kind: KindName  # type: ignore[valid-type]
     source: str = Field(
         "auto",
-        description="auto (local files, else download, else simulate if no host can be reached), download, simulate, "
-        "local (files in the folder that SCOUP_DATA names) or local:FOLDER",
+        description="auto (local files, else download, else simulate if no host can be reached), "
+        "download, simulate, local (files in the folder that SCOUP_DATA names) or local:FOLDER",
     )
     size: SizeName = Field("full", description="size of simulated data; real data has only one")
     seed: Whole = Field(0, description="seed of the simulation")
@@ -127,7 +132,7 @@ def kind(name: str) -> ModuleType:
 
 
 def check_options(name: str, options: dict[str, Any]) -> Any:
-    """Return the options of a kind as its ``Options``, or refuse them in a sentence that names the key."""
+    """Return the options of a kind as its ``Options``; an error names the key."""
     try:
         return kind(name).Options(**options)
     except ScoupError as error:
@@ -135,7 +140,7 @@ def check_options(name: str, options: dict[str, Any]) -> Any:
 
 
 def traits(spec: DatasetSpec) -> Traits:
-    """Return what is known of a data set before it is made; of user-supplied files, only the heads are read.
+    """Return what is known of a data set before it is made; only heads of files are read.
 
     >>> traits(DatasetSpec(kind="facebook", options={"coupled": [0, 1]})).matrices
     (0, 1)
@@ -164,9 +169,7 @@ def simulated_kinds() -> tuple[str, ...]:
     >>> simulated_kinds()
     ('brainq', 'facebook', 'random')
     """
-    return tuple(
-        name for name in members(__name__) if "simulate" in members(f"{__name__}.{name}")
-    )
+    return tuple(name for name in members(__name__) if "simulate" in members(f"{__name__}.{name}"))
 
 
 def https_then_http(path: str) -> tuple[str, str]:

@@ -27,13 +27,9 @@ def read_provenance(kind: str, folder: str | PathLike[str]) -> Provenance:
     if not path.exists():
         source = datasets.kind(kind).SOURCE
         reason = "no record next to the files"
-        return Provenance(
-            kind, "local", reason, licence=source.licence, citation=source.citation
-        )
+        return Provenance(kind, "local", reason, licence=source.licence, citation=source.citation)
     try:
         return Provenance(**store.read_json(path))
     except TypeError as error:
         got = f"a different one ({error})"
-        raise ScoupError.expected(
-            str(path), "a provenance record", got, "download again"
-        ) from None
+        raise ScoupError.expected(str(path), "a provenance record", got, "download again") from None

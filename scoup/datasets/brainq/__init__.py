@@ -1,4 +1,4 @@
-"""BrainQ: brain activity of nine subjects for 60 nouns, and the answers to 218 questions about the nouns."""
+"""BrainQ: brain activity of nine subjects for 60 nouns, and answers to questions about them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -39,9 +39,9 @@ SOURCE = DataSource(
     ),
     origin=f"http://{_SCIENCE}/data.html",
     licence="no licence stated; published by the authors for research, cite the papers",
-    citation="T. M. Mitchell et al., Predicting human brain activity associated with the meanings of nouns, "
-    "Science 320, 2008; G. Sudre et al., Tracking neural coding of perceptual and semantic features of concrete "
-    "nouns, NeuroImage 62, 2012",
+    citation="T. M. Mitchell et al., Predicting human brain activity associated with the meanings "
+    "of nouns, Science 320, 2008; G. Sudre et al., Tracking neural coding of perceptual and semantic "
+    "features of concrete nouns, NeuroImage 62, 2012",
 )
 
 
@@ -97,7 +97,7 @@ def traits(options: Options) -> Traits:
 
 
 def shape(size: str, options: Options) -> tuple[int, ...] | None:
-    """Return nouns x grid positions x subjects; how many positions a compact grid has is not known before.
+    """Return nouns x grid positions x subjects; None for a compact grid, which depends on files.
 
     >>> shape("tiny", Options(thin=2, subjects=["P1"]))
     (60, 210, 1)

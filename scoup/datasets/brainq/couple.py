@@ -1,4 +1,4 @@
-"""Lay the recordings of all subjects out as nouns x voxels x subjects, with the questions on the nouns."""
+"""Lay the recordings out as nouns x voxels x subjects, with the questions on the nouns."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -107,7 +107,7 @@ def _common_grid(subject: Subject, extra_slices: int, grid: Grid | None) -> Grid
 def _lay_out(
     means: Sequence[Array], rows: Sequence[Array], voxel_count: int, missing: bool
 ) -> tuple[Array, Array | None]:
-    """Put the voxels of each subject into their rows; without ``missing`` cells there is no mask."""
+    """Put the voxels of each subject into their rows; without ``missing`` there is no mask."""
     shape = (len(NOUNS), voxel_count, len(means))
     require_dense("tensor", shape, np.float64, 2.5 if missing else 1.5)
     tensor = np.zeros(shape)

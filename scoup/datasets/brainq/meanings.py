@@ -5,7 +5,7 @@ import numpy as np
 from scoup.datasets.brainq.study import CATEGORIES, CATEGORY_OF, NOUNS, QUESTION_COUNT
 from scoup.records import Array
 
-ATTRIBUTES = "alive handy place eaten worn moving powered body home harmful".split()
+ATTRIBUTES = "alive handy place eaten worn moving powered body home harmful".split()  # noqa: SIM905
 
 # How much of each attribute a category has, in the order of ATTRIBUTES.
 _CATEGORY_ATTRIBUTES = {
@@ -58,7 +58,7 @@ _QUESTIONS = {
     "DOES IT MAKE A SOUND?": "powered moving alive",
     "CAN YOU BREAK IT?": "handy home -alive",
 }
-_PEOPLE = (
+_PEOPLE = (  # noqa: SIM905
     "BAKER BARBER BUILDER BUTCHER CARPENTER CHILD CLERK COOK DENTIST DOCTOR DRIVER FARMER "
     "FISHER GARDENER GUARD HUNTER JUDGE LOCKSMITH MASON MECHANIC MILLER MINER NURSE PAINTER "
     "PILOT PLUMBER POSTMAN PRIEST ROOFER SAILOR SHEPHERD SINGER SMITH SOLDIER STUDENT SURGEON "
@@ -85,7 +85,7 @@ _ANSWER_SHARES = (0.49, 0.11, 0.16, 0.08)
 
 
 def draw_attributes(rng: np.random.Generator) -> Array:
-    """Return standardised attributes (60 nouns, 10): those of the category with variation per noun."""
+    """Return standardised attributes (60 nouns, 10): those of the category, varied per noun."""
     table = np.array([_CATEGORY_ATTRIBUTES[CATEGORY_OF[noun]] for noun in NOUNS], dtype=float)
     attributes = table + 0.6 * rng.standard_normal(table.shape)
     return (attributes - attributes.mean(axis=0)) / attributes.std(axis=0)
@@ -115,7 +115,7 @@ def draw_answers(attributes: Array, rng: np.random.Generator) -> Array:
 
 
 def _draw_loadings(attributes: Array, rng: np.random.Generator) -> Array:
-    """Return the attributes that each question asks for (218, 10), in the order of the questions."""
+    """Return the attributes that each question asks for (218, 10), in their order."""
     named = np.zeros((len(_QUESTIONS), len(ATTRIBUTES)))
     for row, words in zip(named, _QUESTIONS.values(), strict=True):
         for word in words.split():

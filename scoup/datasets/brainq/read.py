@@ -16,8 +16,10 @@ from scoup.raw import mat5
 from scoup.records import Array
 
 FilePath = str | PathLike[str]
-META_FIELDS = "study subject ntrials nvoxels dimx dimy dimz colToCoord coordToCol".split()
-INFO_FIELDS = "cond cond_number word word_number epoch".split()
+INFO_FIELDS = ("cond", "cond_number", "word", "word_number", "epoch")
+META_FIELDS = (
+    "study", "subject", "ntrials", "nvoxels", "dimx", "dimy", "dimz", "colToCoord", "coordToCol",
+)  # fmt: skip
 _HINT = "fetch it again"
 
 

@@ -35,7 +35,7 @@ from scoup.seeds import generator
 from scoup.simulate import write_planted
 
 Grid = tuple[int, int, int]
-# Chosen so that ridge leave-two-out is near .75 for the good subjects and near chance for the worst.
+# Ridge leave-two-out comes near .75 for the good subjects and near chance for the worst.
 _GAINS = (0.08, 0.035, 0.07, 0.075, 0.06, 0.01, 0.055, 0.03, 0.075)
 # A few attributes carry most of the signal, as in the real data, where rank 2 captures most of it.
 _STRENGTHS = np.arange(1, len(ATTRIBUTES) + 1) ** -0.8
@@ -83,7 +83,7 @@ def draw_mask(grid: Grid, count: int, rng: np.random.Generator) -> Array:
 
 
 def _draw_shared_blobs(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return where each attribute is active: centres (10, blobs, 3) in shares of the grid, signs."""
+    """Return where each attribute is active: centres (10, blobs, 3) relative to the grid; signs."""
     shape = (len(ATTRIBUTES), _BLOB_COUNT)
     centres = rng.uniform(0.25, 0.75, (*shape, 3))
     return centres, np.where(rng.random(shape) < 0.75, 1.0, -1.0)
@@ -100,8 +100,9 @@ def smooth_maps(positions: Array, centres: Array, signs: Array, width: float) ->
     """
     maps = np.zeros((len(centres), len(positions)))
     for blob in range(centres.shape[1]):
-        for row, centre, sign in zip(maps, centres[:, blob], signs[:, blob], strict=True):
-            row += sign * np.exp(-((positions - centre) ** 2).sum(axis=1) / (2 * width**2))
+        for number, (centre, sign) in enumerate(zip(centres[:, blob], signs[:, blob], strict=True)):
+            distance2 = ((positions - centre) ** 2).sum(axis=1)
+            maps[number] += sign * np.exp(-distance2 / (2 * width**2))
     return maps / np.sqrt((maps**2).mean(axis=1, keepdims=True) + 1e-12)
 
 
@@ -127,7 +128,7 @@ def _draw_trials(
 
 
 def _write_questions(path: Path, attributes: Array, seed: int) -> None:
-    """Write the answers as published: ``vectors`` (uint8) with their ``features`` and ``stimuli``."""
+    """Write the answers as published: ``vectors`` with their ``features`` and ``stimuli``."""
     answers = draw_answers(attributes, generator(seed, "brainq", "answers"))
     rng = generator(seed, "brainq", "measures")
     measures = rng.integers(1, 6, (len(NOUNS), len(MEASURES)), dtype=np.uint8)
@@ -166,7 +167,7 @@ def trial_info() -> Array:
 
 
 def voxel_meta(subject: str, grid: Grid, coords: Array) -> Array:
-    """Return the struct ``meta`` (1, 1): sizes, and the table of voxel positions with its inverse."""
+    """Return the struct ``meta`` (1, 1): sizes, and the voxel positions with their inverse."""
     column_at = np.zeros(grid)
     column_at[tuple(coords.T)] = np.arange(1, len(coords) + 1)
     sizes = map(float, (_TRIAL_COUNT, len(coords), *grid))

@@ -1,4 +1,4 @@
-"""An excerpt of BrainQ: the published questions, and some voxels of six subjects without their positions."""
+"""An excerpt of BrainQ: the published questions, and some voxels of six subjects."""
 
 from pydantic import Field
 

@@ -28,7 +28,7 @@ def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
 
 
 def read_excerpt(path: Path, subject: str) -> Array:
-    """Read the (60 nouns, V) mean values of one subject; the positions of its voxels are unknown."""
+    """Read the (60 nouns, V) mean values of one subject; positions of voxels are unknown."""
     arrays = load_npz(path, ("nouns",))
     nouns = [str(noun).lower() for noun in arrays.pop("nouns")]
     if subject not in arrays:

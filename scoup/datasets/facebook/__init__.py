@@ -27,9 +27,10 @@ SOURCE = DataSource(
         ),
     ),
     origin="https://socialnetworks.mpi-sws.org/data-wosn2009.html",
-    licence="no licence stated; anonymised by the authors and published for research, cite the paper",
-    citation="B. Viswanath, A. Mislove, M. Cha and K. P. Gummadi, On the evolution of user interaction in Facebook, "
-    "ACM Workshop on Online Social Networks (WOSN), 2009",
+    licence="no licence stated; anonymised by the authors and published for research, "
+    "cite the paper",
+    citation="B. Viswanath, A. Mislove, M. Cha and K. P. Gummadi, On the evolution of user "
+    "interaction in Facebook, ACM Workshop on Online Social Networks (WOSN), 2009",
 )
 
 
@@ -55,8 +56,8 @@ class Options(Spec):
 class Plant:
     """What is planted: how many events of each kind, and how large they are (least, most).
 
-    A spammer writes on ``walls`` in one day, a birthday has ``guests``, a long conversation takes ``talk_days``, and
-    a group has ``members``.
+    A spammer writes on ``walls`` in one day, a birthday has ``guests``, a long conversation takes
+    ``talk_days``, and a group has ``members``.
     """
 
     spammers: int
@@ -72,7 +73,7 @@ class Plant:
 
 @dataclass(frozen=True)
 class NetworkSize:
-    """Numbers of a simulation: ``cells`` are distinct (wall, poster, day), ``links`` are undirected."""
+    """Numbers of a simulation: distinct (wall, poster, day) are cells, ``links`` are undirected."""
 
     users: int
     days: int
@@ -101,5 +102,5 @@ def traits(options: Options) -> Traits:
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:
-    """Return users x users x days of the simulation, which are those that the paper gives for the real data."""
+    """Return users x users x days of the simulation; those of full size are the paper's."""
     return SIZES[size].users, SIZES[size].users, SIZES[size].days

@@ -47,7 +47,7 @@ def couple_posts(
 
 
 def friendship_matrix(user: Array, friend: Array, count: int) -> SparseTensor:
-    """Return the symmetric 0/1 matrix of friendships, each listed once or twice, without self-links.
+    """Return the symmetric 0/1 matrix of friendships, listed once or twice, without self-links.
 
     >>> friendship_matrix(np.array([0, 1, 2]), np.array([1, 0, 2]), 3).to_dense().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]

@@ -74,7 +74,7 @@ def _draw_late_day(days: int, rng: np.random.Generator) -> int:
 def _spam(
     user: int, friends: _Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
 ) -> Event:
-    """One poster writes twice on many walls on one day: those of friends, then those of strangers."""
+    """One poster writes twice on many walls on one day, those of friends first."""
     count = _draw_size(bounds, rng)
     known = rng.permutation(friends.of(user))
     everybody = np.arange(friends.degree.size)

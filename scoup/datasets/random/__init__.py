@@ -21,7 +21,10 @@ class Options(Spec):
 
 @dataclass(frozen=True)
 class RandomSize:
-    """Sizes of the three modes and of the matrix's columns, rank, and the share of indices in a component."""
+    """Numbers of a simulation: three modes and the matrix's columns, and the rank.
+
+    ``share`` of the indices of a mode are in a component.
+    """
 
     sizes: tuple[int, int, int, int]
     rank: int
