@@ -90,10 +90,10 @@ def _download(remote: RemoteFile, target: Path, dead_hosts: dict[str, str]) -> s
                 dead_hosts[host] = reasons[host]
     listed = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
     if answered:
-        raise ScoupError(f"{remote.name}: no address gave the file ({listed}); try again later.")
-    raise UnreachableError(
-        f"{remote.name}: no host could be reached ({listed}); check the network."
-    )
+        problem, hint = "no address gave the file", "try again later"
+        raise ScoupError(f"{remote.name}: {problem} ({listed}); {hint} or use a local copy.")
+    problem, hint = "no host could be reached", "check the network"
+    raise UnreachableError(f"{remote.name}: {problem} ({listed}); {hint} or use a local copy.")
 
 
 def _reason(error: RequestException) -> str:

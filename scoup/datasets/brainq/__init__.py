@@ -40,8 +40,8 @@ SOURCE = DataSource(
     origin=f"http://{_SCIENCE}/data.html",
     licence="no licence stated; published by the authors for research, cite the papers",
     citation="T. M. Mitchell et al., Predicting human brain activity associated with the meanings "
-    "of nouns, Science 320, 2008; G. Sudre et al., Tracking neural coding of perceptual and semantic "
-    "features of concrete nouns, NeuroImage 62, 2012",
+    "of nouns, Science 320, 2008; G. Sudre et al., Tracking neural coding of perceptual and "
+    "semantic features of concrete nouns, NeuroImage 62, 2012",
 )
 
 
