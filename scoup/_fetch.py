@@ -44,14 +44,21 @@ def fetch(
             return recorded, True
         with store.atomic(path) as temporary:
             address = _download(remote, temporary, dead_hosts)
-            sha256, hint = file_hash(temporary), "try again, or tell the maintainers of the data"
-            check_sha256(f"{remote.name} from {address}", sha256, expected, hint)
+            name, sha256 = f"{remote.name} from {address}", file_hash(temporary)
+            check_sha256(name, sha256, expected, "try again, or tell the maintainers of the data")
             if check and not expected:
-                check(temporary)
+                _check_structure(name, temporary, check)
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SourceFile(remote.name, address, sha256, temporary.stat().st_size, now)
             store.write_json(note, vars(record))
         return record, False
+
+
+def _check_structure(name: str, temporary: Path, check: Check) -> None:
+    try:
+        check(temporary)
+    except ScoupError as error:
+        raise ScoupError(str(error).replace(str(temporary), name)) from None
 
 
 def check_sha256(name: str, sha256: str, expected: str, hint: str) -> None:
