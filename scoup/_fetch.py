@@ -3,8 +3,7 @@
 import fcntl
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,7 +35,8 @@ def fetch(
     """
     path, note = cache / remote.name, cache / f"{remote.name}.json"
     cache.mkdir(parents=True, exist_ok=True)
-    with _locked(cache / f".{remote.name}.lock"):
+    with open(cache / f".{remote.name}.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed: one process downloads, others wait
         recorded = SourceFile(**store.read_json(note)) if note.exists() else None
         expected = remote.sha256 or (recorded.sha256 if recorded else "")
         if recorded and path.exists():
@@ -65,13 +65,6 @@ def check_sha256(name: str, sha256: str, expected: str, hint: str) -> None:
     """Refuse a file whose checksum is not the one that is ``expected``, if any is."""
     if expected and sha256 != expected:
         raise ScoupError.expected(name, f"sha256 {expected}", f"sha256 {sha256}", hint)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _download(remote: RemoteFile, target: Path, dead_hosts: dict[str, str]) -> str:

@@ -109,7 +109,7 @@ def _locate(
         raise ScoupError.expected(name, expected, "no such file")
     if not file.addresses:
         hint = f"name the folder that holds it by source local:FOLDER or {DATA_VARIABLE}"
-        raise ScoupError.expected(name, "a local copy (it has no address)", "none", hint)
+        raise UnreachableError.expected(name, "a local copy (it has no address)", "none", hint)
     cache = cache_folder() / source.folder
     readers = load(f"scoup.datasets.{kind}", "read") if file.reader else None
     check = getattr(readers, file.reader, None)
