@@ -1,35 +1,176 @@
-"""The table of remote files is complete and safe to fetch from."""
+"""Every kind of data set declares what the contract asks for, and keeps its word."""
 
+import ast
 import re
+from inspect import getsource
+from typing import get_args
 
+import numpy as np
 import pytest
 
 from scoup import datasets
-from scoup.download import _STRUCTURE
+from scoup.datasets import DatasetSpec, SizeName, Traits, brainq, facebook, facebook_excerpt
+from scoup.datasets.brainq.read import read_subject
+from scoup.datasets.brainq.study import NOUNS, QUESTIONS_FILE, subject_file
+from scoup.datasets.brainq_excerpt import EXCERPT_FILE
 from scoup.errors import ScoupError
+from scoup.listing import load, members
+from scoup.preprocess import preprocess
+from scoup.simulate import simulate
+from scoup.specs import Spec
+from scoup.store import write_npz
+from scoup.tensor import SparseTensor
+
+KINDS = members("scoup.datasets")
+OPTIONS = {
+    "brainq": [{}, {"thin": 2, "subjects": ["P2", "P1"]}, {"grid": "compact"}],
+    "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}],
+    "files": [{"tensor": "posts.csv"}],
+}
+CASES = [(kind, options) for kind in KINDS for options in OPTIONS.get(kind, [{}])]
 
 
-@pytest.mark.parametrize("source", datasets.DATASETS.values(), ids=lambda source: source.name)
-def test_each_data_set_is_complete(source):
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A folder with raw files for each kind."""
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
+    for kind in datasets.simulated_kinds():
+        simulate(kind, folders[kind], "tiny", 0)
+    for name, published in zip(
+        facebook_excerpt.SOURCE.file_names, facebook.SOURCE.file_names, strict=True
+    ):
+        (folders["facebook_excerpt"] / name).symlink_to(folders["facebook"] / published)
+    excerpt = folders["brainq_excerpt"]
+    (excerpt / QUESTIONS_FILE).symlink_to(folders["brainq"] / QUESTIONS_FILE)
+    values = read_subject(folders["brainq"] / subject_file("P1")).values.mean(axis=0)
+    write_npz(excerpt / EXCERPT_FILE, {"nouns": np.array(NOUNS), "P1": values})
+    (folders["files"] / "posts.csv").write_text("wall,poster,day,n\n1,2,1,3\n2,1,4,1\n2,3,1,2\n")
+    return folders
+
+
+def traits_of(dataset):
+    """The traits as the coupled data shows them."""
+    tensor, *matrices = dataset.data.blocks
+    modes = tuple(matrix.factors[0] for matrix in matrices)
+    labels = dataset.labels[: len(tensor.shape)]
+    return Traits(
+        names=tuple(label.name for label in labels),
+        sparse=isinstance(tensor.values, SparseTensor),
+        matrices=modes,
+        missing=any(block.mask is not None for block in dataset.data.blocks),
+        categories="category" in labels[modes[0] if modes else 0].columns,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_declaration(kind):
+    declaration = datasets.kind(kind)
+    source = declaration.SOURCE
+    assert source.folder
     assert source.origin
     assert source.licence
     assert source.citation
-    assert len(set(source.file_names)) == len(source.files)
-    for file in source.files:
+    assert issubclass(declaration.Options, Spec)
+    assert declaration.Options.__doc__
+    assert all(field.description for field in declaration.Options.model_fields.values())
+    assert callable(declaration.traits)
+    assert callable(declaration.shape)
+    assert callable(load(f"scoup.datasets.{kind}", "couple").couple)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_declaration_imports_nothing_heavy(kind):
+    body = ast.parse(getsource(datasets.kind(kind))).body
+    modules = {node.module for node in body if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
+    assert not {name.partition(".")[0] for name in modules} & {
+        "numpy",
+        "scipy",
+        "pandas",
+        "pyarrow",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_remote_files_are_safe_to_fetch(kind):
+    files = datasets.kind(kind).SOURCE.files
+    assert len({file.name for file in files}) == len(files)
+    for file in files:
         assert re.fullmatch(r"[0-9a-f]{64}|", file.sha256)
-        assert file.sha256 or file.structure in _STRUCTURE
         assert all(address.startswith(("https://", "http://")) for address in file.addresses)
-        assert not file.addresses or file.addresses[0].startswith("https://")
         assert all(address.endswith(file.name) for address in file.addresses)
+        if file.addresses:
+            assert file.addresses[0].startswith("https://")
+            assert file.sha256 or callable(
+                getattr(load(f"scoup.datasets.{kind}", "read"), file.reader)
+            )
+
+
+@pytest.mark.parametrize("kind", datasets.simulated_kinds())
+def test_simulated_kinds_write_the_files_of_their_source(folders, kind):
+    declaration = datasets.kind(kind)
+    assert tuple(declaration.SIZES) == get_args(SizeName)
+    names = {path.name for path in folders[kind].iterdir()}
+    assert names == {*declaration.SOURCE.file_names, datasets.TRUTH_FILE}
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_traits_and_shape_agree_with_the_data(folders, monkeypatch, kind, options):
+    monkeypatch.chdir(folders[kind])
+    spec = DatasetSpec(kind=kind, size="tiny", options=options)
+    dataset = preprocess(kind, folders[kind], options)
+    assert datasets.traits(spec) == traits_of(dataset)
+    assert datasets.shape(spec) in (None, dataset.data.shape)
+    known = kind in datasets.simulated_kinds() and options.get("grid") != "compact"
+    assert (datasets.shape(spec) is not None) == known
+
+
+@pytest.mark.filterwarnings("ignore::scoup.errors.ScoupWarning")
+def test_cells_outside_the_mask_are_announced_as_missing(folders):
+    spec = DatasetSpec(kind="brainq", size="tiny", options={"outside": "missing"})
+    assert datasets.traits(spec).missing
+    assert traits_of(preprocess("brainq", folders["brainq"], spec.options)).missing
+
+
+def test_only_user_supplied_files_are_watched():
+    assert datasets.paths(DatasetSpec(kind="files", options={"tensor": "a.npy"})) == ["a.npy"]
+    assert datasets.paths(DatasetSpec(kind="brainq")) == []
 
 
 def test_brainq_is_nine_subjects_and_the_questions():
-    assert len(datasets.get("brainq").files) == 10
-    assert datasets.get("brainq").file_names[1] == "data-science-P1.mat"
+    assert len(brainq.SOURCE.files) == 10
+    assert brainq.SOURCE.file_names[1] == "data-science-P1.mat"
 
 
-def test_unknown_name():
-    with pytest.raises(
-        ScoupError, match=r"dataset: expected one of brainq, facebook, .*got 'netflix'"
-    ):
-        datasets.get("netflix")
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kind": "brianq"}, r"kind: expected one of brainq, .*'brianq'; perhaps 'brainq' was"),
+        ({"source": "guess"}, r"source: expected one of auto, local, .* or local:FOLDER, got"),
+        ({"source": "download:x"}, r"source: expected one of auto, local"),
+        ({"size": "huge"}, r"size: expected one of full, quick, tiny, got 'huge'"),
+        ({"seed": -1}, r"seed: expected an integer of at least 0, got -1"),
+        ({"options": {"thin": 0}}, r"^options.thin: expected an integer of at least 1, got 0"),
+        ({"options": {"gird": 1}}, r"^options.gird: expected one of the keys grid, .*'grid' was"),
+    ],
+)
+def test_wrong_settings(settings, words):
+    with pytest.raises(ScoupError, match=words):
+        DatasetSpec(**{"kind": "brainq", **settings})
+
+
+def test_options_are_checked_by_the_kind():
+    spec = DatasetSpec(kind="facebook", options={"coupled": [1, 0]})
+    assert spec.checked_options == facebook.Options(coupled=(0, 1))
+    assert spec.to_dict() == {
+        "kind": "facebook",
+        "source": "auto",
+        "size": "full",
+        "seed": 0,
+        "options": {"coupled": [1, 0]},
+    }
+
+
+def test_unknown_kind():
+    with pytest.raises(ScoupError, match=r"datasets: expected one of brainq, .*got 'netflix'"):
+        datasets.kind("netflix")

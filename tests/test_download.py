@@ -1,6 +1,7 @@
-"""Which source a data set comes from, and that the choice is written down."""
+"""Where the raw files of a data set come from, and that the choice is recorded."""
 
 import dataclasses
+import gzip
 import hashlib
 import os
 import socket
@@ -10,8 +11,8 @@ import warnings
 
 import pytest
 
-from scoup import datasets, store
-from scoup.datasets import RemoteFile
+from scoup import store
+from scoup.datasets import DatasetSpec, RemoteFile, facebook
 from scoup.download import obtain
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.preprocess import preprocess
@@ -21,7 +22,7 @@ from tests.loopback import serve
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
-    """No user's folder, a cache of its own, no proxy."""
+    """No local copies, a separate cache, no proxy."""
     monkeypatch.delenv("SCOUP_DATA", raising=False)
     monkeypatch.setenv("SCOUP_CACHE", str(tmp_path / "cache"))
     for name in ("NO_PROXY", "no_proxy"):
@@ -30,10 +31,10 @@ def alone(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """What the keepers of Facebook might have published: a tiny network."""
+    """Files that might have been published: a tiny network."""
     folder = tmp_path_factory.mktemp("published")
-    obtain("facebook", "simulate", folder, "tiny", 5)
-    return {name: (folder / name).read_bytes() for name in datasets.get("facebook").file_names}
+    obtain(network("simulate", size="tiny", seed=5), folder)
+    return {name: (folder / name).read_bytes() for name in facebook.SOURCE.file_names}
 
 
 @pytest.fixture
@@ -42,16 +43,22 @@ def server():
         yield loopback
 
 
+def network(source="auto", **settings):
+    return DatasetSpec(kind="facebook", source=source, **settings)
+
+
 def publish(monkeypatch, root, files, checked=True):
-    """Point the table of data sets at ``root``."""
-    source = datasets.get("facebook")
+    """Let the declared files of Facebook have addresses under ``root``."""
     remote = tuple(
         RemoteFile(
-            name, (f"{root}/{name}",), hashlib.sha256(body).hexdigest() if checked else "", 0, kind
+            name,
+            (f"{root}/{name}",),
+            sha256=hashlib.sha256(body).hexdigest() if checked else "",
+            reader=reader,
         )
-        for (name, body), kind in zip(files.items(), ("wall", "links"), strict=True)
+        for (name, body), reader in zip(files.items(), ("read_wall", "read_links"), strict=True)
     )
-    monkeypatch.setitem(datasets.DATASETS, "facebook", dataclasses.replace(source, files=remote))
+    monkeypatch.setattr(facebook, "SOURCE", dataclasses.replace(facebook.SOURCE, files=remote))
 
 
 def nowhere():
@@ -67,8 +74,8 @@ def names(folder):
 def test_download_then_cache(server, published, monkeypatch, tmp_path):
     publish(monkeypatch, server.root, published)
     server.files = {f"/{name}": body for name, body in published.items()}
-    first = obtain("facebook", "download", tmp_path / "a")
-    second = obtain("facebook", "auto", tmp_path / "b")
+    first = obtain(network("download"), tmp_path / "a")
+    second = obtain(network(), tmp_path / "b")
     assert (first.source, second.source) == ("download", "cache")
     assert first.mark == second.mark == "real"
     assert first.files == second.files
@@ -85,7 +92,7 @@ def test_unreachable_with_auto_falls_back_and_says_so(published, monkeypatch, tm
     with pytest.warns(
         ScoupWarning, match=r"facebook: simulated data is used, since facebook-wall.txt.gz: no host"
     ):
-        made = obtain("facebook", "auto", tmp_path / "a", "tiny", 3)
+        made = obtain(network(size="tiny", seed=3), tmp_path / "a")
     assert (made.source, made.mark, made.size, made.seed) == ("simulate", "simulated", "tiny", 3)
     assert "no host could be reached" in made.reason
     found = preprocess("facebook", tmp_path / "a").provenance
@@ -94,10 +101,11 @@ def test_unreachable_with_auto_falls_back_and_says_so(published, monkeypatch, tm
 
 def test_unreachable_with_download_is_a_clear_error_and_non_zero(tmp_path):
     program = (
-        "import sys; from scoup import datasets, download\n"
-        "file = datasets.RemoteFile('facebook-wall.txt.gz', (sys.argv[1],), '00')\n"
-        "datasets.DATASETS['facebook'] = datasets.DataSource('facebook', 'facebook', (file,), '', '', '')\n"
-        "download.obtain('facebook', 'download', sys.argv[2])"
+        "import sys; from scoup.datasets import DatasetSpec, DataSource, RemoteFile, facebook\n"
+        "from scoup.download import obtain\n"
+        "file = RemoteFile('facebook-wall.txt.gz', (sys.argv[1],), '00')\n"
+        "facebook.SOURCE = DataSource('facebook', (file,), '', '', '')\n"
+        "obtain(DatasetSpec(kind='facebook', source='download'), sys.argv[2])"
     )
     run = [sys.executable, "-c", program, f"{nowhere()}/x", str(tmp_path / "a")]
     done = subprocess.run(run, capture_output=True, text=True, check=False, env=dict(os.environ))
@@ -114,85 +122,84 @@ def test_wrong_checksum_never_falls_back(server, published, monkeypatch, tmp_pat
     with pytest.raises(
         ScoupError, match=r"facebook-links.txt.gz from .*: expected sha256 .*, got sha256"
     ):
-        obtain("facebook", policy, tmp_path / "a")
+        obtain(network(policy), tmp_path / "a")
     assert names(tmp_path / "a") == []
 
 
 def test_server_error_never_falls_back(server, published, monkeypatch, tmp_path):
     publish(monkeypatch, server.root, published)
     with pytest.raises(ScoupError, match="HTTP 404"):
-        obtain("facebook", "auto", tmp_path / "a")
+        obtain(network(), tmp_path / "a")
 
 
 def test_malformed_file_without_checksum_never_falls_back(server, published, monkeypatch, tmp_path):
     publish(monkeypatch, server.root, published, checked=False)
-    server.files = {f"/{name}": b"1\t2\tmonday\n" for name in published}
-    with pytest.raises(ScoupError, match=r"line 1: expected three whole numbers"):
-        obtain("facebook", "auto", tmp_path / "a")
+    server.files = {f"/{name}": gzip.compress(b"1\t2\tmonday\n") for name in published}
+    words = r"^facebook-wall.txt.gz from http.*, line 1: expected three whole numbers"
+    with pytest.raises(ScoupError, match=words):
+        obtain(network(), tmp_path / "a")
     assert not (tmp_path / "cache" / "facebook" / "facebook-wall.txt.gz").exists()
 
 
-@pytest.mark.parametrize("place", ["", "facebook"])
-@pytest.mark.parametrize("how", ["argument", "policy", "environment"])
-def test_local_files_are_taken_and_left_alone(published, monkeypatch, tmp_path, place, how):
+@pytest.mark.parametrize("subfolder", ["", "facebook"])
+@pytest.mark.parametrize("named_by", ["source", "environment"])
+def test_local_files_are_copied_and_never_changed(
+    published, monkeypatch, tmp_path, subfolder, named_by
+):
     publish(monkeypatch, nowhere(), published)
-    mine = tmp_path / "mine" / place
-    mine.mkdir(parents=True)
+    folder = tmp_path / "mine" / subfolder
+    folder.mkdir(parents=True)
     for name, body in published.items():
-        (mine / name).write_bytes(body)
-    if how == "environment":
+        (folder / name).write_bytes(body)
+    if named_by == "environment":
         monkeypatch.setenv("SCOUP_DATA", str(tmp_path / "mine"))
-    policy = f"local:{tmp_path / 'mine'}" if how == "policy" else "auto"
-    local = tmp_path / "mine" if how == "argument" else None
-    made = obtain("facebook", policy, tmp_path / "a", local=local)
-    assert made.source == "local"
-    assert made.files[0].address == str(mine / "facebook-wall.txt.gz")
+    source = f"local:{tmp_path / 'mine'}" if named_by == "source" else "auto"
+    provenance = obtain(network(source), tmp_path / "a")
+    assert provenance.source == "local"
+    assert provenance.files[0].address == str(folder / "facebook-wall.txt.gz")
     with open(tmp_path / "a" / "facebook-wall.txt.gz", "ab") as file:
         file.write(b"more")
-    assert (mine / "facebook-wall.txt.gz").read_bytes() == published["facebook-wall.txt.gz"]
+    assert (folder / "facebook-wall.txt.gz").read_bytes() == published["facebook-wall.txt.gz"]
 
 
 def test_local_errors(published, monkeypatch, tmp_path):
     publish(monkeypatch, nowhere(), published)
-    with pytest.raises(
-        ScoupError,
-        match=r"facebook-wall.txt.gz: expected the file in a folder given by local:FOLDER or",
-    ):
-        obtain("facebook", "local", tmp_path / "a")
+    words = r"facebook-wall.txt.gz: expected the file in a folder named by local:FOLDER or"
+    with pytest.raises(ScoupError, match=words):
+        obtain(network("local"), tmp_path / "a")
     with pytest.raises(ScoupError, match=r"facebook-wall.txt.gz: expected the file in .*mine"):
-        obtain("facebook", f"local:{tmp_path / 'mine'}", tmp_path / "a")
+        obtain(network(f"local:{tmp_path / 'mine'}"), tmp_path / "a")
     (tmp_path / "facebook-wall.txt.gz").write_bytes(b"other")
-    with pytest.raises(
-        ScoupError,
-        match=r"facebook-wall.txt.gz: expected sha256 .*; replace it by the published file",
-    ):
-        obtain("facebook", "auto", tmp_path / "a", local=tmp_path)
+    words = r"facebook-wall.txt.gz: expected sha256 .*; replace it with the published file"
+    with pytest.raises(ScoupError, match=words):
+        obtain(network(f"local:{tmp_path}"), tmp_path / "a")
 
 
 def test_excerpts_are_never_simulated(tmp_path):
-    with pytest.raises(ScoupError, match=r"expected your own copy .*local:FOLDER or SCOUP_DATA"):
-        obtain("facebook_excerpt", "auto", tmp_path / "a")
-    with pytest.raises(ScoupError, match=r"dataset: expected one that can be simulated"):
-        obtain("facebook_excerpt", "simulate", tmp_path / "a")
+    with pytest.raises(ScoupError, match=r"expected a local copy .*local:FOLDER or SCOUP_DATA"):
+        obtain(DatasetSpec(kind="facebook_excerpt"), tmp_path / "a")
+    with pytest.raises(ScoupError, match=r"kind: expected one that can be simulated"):
+        obtain(DatasetSpec(kind="facebook_excerpt", source="simulate"), tmp_path / "a")
 
 
 def test_random_data_is_always_simulated(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert obtain("random", "auto", tmp_path / "a", "tiny").simulated
+        assert obtain(DatasetSpec(kind="random", size="tiny"), tmp_path / "a").simulated
 
 
 def test_simulated_twice_is_the_same_record(tmp_path):
-    assert obtain("facebook", "simulate", tmp_path / "a", "tiny", 1) == obtain(
-        "facebook", "simulate", tmp_path / "b", "tiny", 1
-    )
+    spec = network("simulate", size="tiny", seed=1)
+    assert obtain(spec, tmp_path / "a") == obtain(spec, tmp_path / "b")
 
 
-@pytest.mark.parametrize(
-    ("name", "policy"), [("facebook", "guess"), ("facebook", "download:x"), ("fakebook", "auto")]
-)
-def test_wrong_words(tmp_path, name, policy):
-    with pytest.raises(
-        ScoupError, match=r"(source: expected one of auto, local|dataset: expected one of brainq)"
-    ):
-        obtain(name, policy, tmp_path / "a")
+def test_user_supplied_files_are_recorded_where_they_are(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    spec = DatasetSpec(kind="files", options={"tensor": "posts.csv"})
+    with pytest.raises(ScoupError, match=r"posts.csv: expected a file, got no such file"):
+        obtain(spec, tmp_path / "a")
+    (tmp_path / "posts.csv").write_text("wall,poster,day\n1,2,1\n")
+    provenance = obtain(spec, tmp_path / "a")
+    assert provenance.source == "local"
+    assert [file.address for file in provenance.files] == ["posts.csv"]
+    assert names(tmp_path / "a") == ["provenance.json"]

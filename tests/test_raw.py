@@ -1,4 +1,4 @@
-"""Malformed raw files of BrainQ and Facebook each give one sentence that names the file and what is wrong."""
+"""A malformed raw file of BrainQ or Facebook gives one sentence that names file and fault."""
 
 import gzip
 import pickle
@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.lib.recfunctions import repack_fields
 from scipy import io
 
+from scoup.datasets.brainq import read as brainq
+from scoup.datasets.brainq.simulate import simulate, trial_info, voxel_meta
+from scoup.datasets.facebook import read as facebook
 from scoup.errors import ScoupError
-from scoup.raw import brainq, facebook
 from scoup.seeds import generator
-from scoup.simulate.brainq import _info, _meta, simulate_brainq
 from scoup.store import write_npz
 
 GRID, VOXELS = (4, 5, 3), 20
@@ -26,8 +27,8 @@ def parts():
     coords = np.array(np.unravel_index(np.arange(VOXELS), GRID)).T
     return {
         "rows": rng.standard_normal((360, VOXELS)),
-        "info": _info(),
-        "meta": _meta("P1", GRID, coords),
+        "info": trial_info(),
+        "meta": voxel_meta("P1", GRID, coords),
     }
 
 
@@ -124,7 +125,8 @@ def test_voxel_outside_the_grid(parts, tmp_path, place):
     coords[3, 1] = place
     path = write(tmp_path / "a.mat", parts, meta=with_meta(parts, colToCoord=coords))
     with pytest.raises(
-        ScoupError, match=r"meta.colToCoord: expected places on the grid \(4, 5, 3\).*for voxel 4"
+        ScoupError,
+        match=r"meta.colToCoord: expected positions on the grid \(4, 5, 3\).*for voxel 4",
     ):
         brainq.read_subject(path)
 
@@ -168,7 +170,7 @@ def test_missing_files(tmp_path):
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("questions")
-    simulate_brainq(folder, "tiny", 0)
+    simulate(folder, "tiny", 0)
     with np.load(folder / "MTurk_semantic_features.npz") as archive:
         return dict(archive)
 
@@ -240,7 +242,7 @@ def test_wall_in_both_orders_and_links_with_and_without_times(tmp_path):
     [
         (
             "1\t2",
-            r"line 2: expected three whole numbers from 1 \(owner, poster, unix time\), got '1\\t2'",
+            r"line 2: expected three whole numbers from 1 \(owner, poster, unix time\), got '1\\t2",
         ),
         ("-1\t2\t1100000000", r"line 2: expected three whole numbers from 1"),
         ("0\t2\t1100000000", r"line 2: expected three whole numbers from 1"),
@@ -273,10 +275,3 @@ def test_empty_files(tmp_path, content):
     for read in (facebook.read_wall, facebook.read_links):
         with pytest.raises(ScoupError, match=r"a.txt: expected lines of .*, got an empty file"):
             read(tmp_path / "a.txt")
-
-
-def test_unknown_order(tmp_path):
-    with pytest.raises(
-        ScoupError, match=r"columns: expected one of owner_poster, poster_owner, got 'poster'"
-    ):
-        facebook.read_wall(tmp_path / "a", "poster")

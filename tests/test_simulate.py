@@ -1,33 +1,39 @@
-"""Stand-ins have the published shape, say the same for the same seed, and hold what was planted."""
+"""Stand-ins have the published shape, depend on the seed alone, and hold what was planted."""
 
 import hashlib
 
 import numpy as np
 import pytest
 
-from scoup import datasets
+from scoup.datasets import brainq, facebook, simulated_kinds
+from scoup.datasets.brainq.meanings import questions
+from scoup.datasets.brainq.read import read_questions, read_subject
+from scoup.datasets.brainq.simulate import draw_mask
+from scoup.datasets.brainq.study import (
+    CATEGORY_OF,
+    NOUNS,
+    QUESTIONS_FILE,
+    SUBJECTS,
+    subject_file,
+)
+from scoup.datasets.facebook.read import read_links, read_wall
 from scoup.errors import ScoupError
 from scoup.preprocess import preprocess
-from scoup.raw import brainq, facebook
 from scoup.seeds import generator
-from scoup.simulate import SIMULATORS, simulate
-from scoup.simulate.brainq import SIZES as BRAIN_SIZES
-from scoup.simulate.brainq import draw_mask
-from scoup.simulate.facebook import SIZES as NETWORK_SIZES
-from scoup.simulate.meanings import questions
-from scoup.simulate.truth import TRUTH_FILE, read_truth
+from scoup.simulate import read_planted, simulate
 from tests.ridge import leave_two_out
 
 PAPERS = (
-    "CAN IT CAUSE YOU PAIN?;DO YOU SEE IT DAILY?;IS IT CONSCIOUS?;DOES IT GROW?;IS IT ALIVE?;WAS IT EVER ALIVE?;"
-    "CAN YOU PICK IT UP?;CAN YOU HOLD IT IN ONE HAND?;IS IT SMALLER THAN A GOLFBALL?;DOES IT USE ELECTRICITY?;"
-    "CAN YOU SIT ON IT?;DOES IT CAST A SHADOW?"
+    "CAN IT CAUSE YOU PAIN?;DO YOU SEE IT DAILY?;IS IT CONSCIOUS?;DOES IT GROW?;IS IT ALIVE?;"
+    "WAS IT EVER ALIVE?;CAN YOU PICK IT UP?;CAN YOU HOLD IT IN ONE HAND?;"
+    "IS IT SMALLER THAN A GOLFBALL?;DOES IT USE ELECTRICITY?;CAN YOU SIT ON IT?;"
+    "DOES IT CAST A SHADOW?"
 )
 
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory):
-    folders = {name: tmp_path_factory.mktemp(name) for name in SIMULATORS}
+    folders = {name: tmp_path_factory.mktemp(name) for name in simulated_kinds()}
     for name, folder in folders.items():
         simulate(name, folder, "tiny", 0)
     return folders
@@ -35,25 +41,24 @@ def raw(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wall(raw):
-    return facebook.read_wall(raw["facebook"] / datasets.WALL_FILE)
+    return read_wall(raw["facebook"] / facebook.WALL_FILE)
 
 
 def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", list(SIMULATORS))
+@pytest.mark.parametrize("name", simulated_kinds())
 def test_same_seed_same_bytes_other_seed_other_bytes(raw, tmp_path, name):
     simulate(name, tmp_path / "same", "tiny", 0)
     simulate(name, tmp_path / "other", "tiny", 1)
     first = digests(raw[name])
     assert first == digests(tmp_path / "same")
-    assert set(first) == {*datasets.get(name).file_names, TRUTH_FILE}
     assert not set(first.values()) & set(digests(tmp_path / "other").values())
 
 
 def test_full_brainq_has_the_published_numbers():
-    full = BRAIN_SIZES["full"]
+    full = brainq.SIZES["full"]
     assert full.grid == (51, 61, 23)
     assert 60 * sum(full.voxels) == 11_145_540
     mask = draw_mask(full.grid, full.voxels[0], generator(0, "test"))
@@ -63,7 +68,7 @@ def test_full_brainq_has_the_published_numbers():
 
 
 def test_full_facebook_has_the_published_numbers():
-    full = NETWORK_SIZES["full"]
+    full = facebook.SIZES["full"]
     assert (full.users, full.days, full.posts, 2 * full.links) == (
         63_890,
         1_847,
@@ -80,28 +85,25 @@ def test_questions_are_218_different_ones_with_the_papers_among_them():
 
 
 def test_answers_follow_the_categories(raw):
-    answers = brainq.read_questions(raw["brainq"] / datasets.QUESTIONS_FILE).answers
-    kinds = np.array([brainq.CATEGORY_OF[noun] for noun in brainq.NOUNS])
+    answers = read_questions(raw["brainq"] / QUESTIONS_FILE).answers
+    kinds = np.array([CATEGORY_OF[noun] for noun in NOUNS])
     likeness = np.corrcoef(answers)
     same = kinds[:, None] == kinds
     assert likeness[same & ~np.eye(60, dtype=bool)].mean() > likeness[~same].mean() + 0.3
 
 
 def test_good_subjects_can_be_decoded_and_the_worst_cannot(raw):
-    answers = brainq.read_questions(raw["brainq"] / datasets.QUESTIONS_FILE).answers
-    subjects = (
-        brainq.read_subject(raw["brainq"] / datasets.subject_file(name))
-        for name in datasets.SUBJECTS
-    )
+    answers = read_questions(raw["brainq"] / QUESTIONS_FILE).answers
+    subjects = (read_subject(raw["brainq"] / subject_file(name)) for name in SUBJECTS)
     scores = np.array([leave_two_out(answers, subject.values.mean(axis=0)) for subject in subjects])
     assert 0.68 < np.median(np.sort(scores)[-5:]) < 0.85
     assert 0.4 < scores.min() < 0.6
 
 
 def test_maps_are_shared_between_subjects_up_to_a_shift(raw):
-    """Brains that have the same voxels respond alike: the shared maps outweigh the subjects' own variation."""
+    """In voxels that all brains have, the shared maps outweigh what is particular to a subject."""
     data = preprocess("brainq", raw["brainq"], {"grid": "compact", "outside": "missing"}).data
-    truth = read_truth(raw["brainq"])
+    truth = read_planted(raw["brainq"])
     alive = np.array(truth["attributes"]["alive"])
     maps = np.einsum("n,nvs->vs", alive, data.blocks[0].values)
     both = data.blocks[0].mask.all(axis=(0, 2))
@@ -111,8 +113,8 @@ def test_maps_are_shared_between_subjects_up_to_a_shift(raw):
 
 
 def test_posts_have_the_asked_numbers(raw, wall):
-    spec = NETWORK_SIZES["tiny"]
-    links = facebook.read_links(raw["facebook"] / datasets.LINKS_FILE)
+    spec = facebook.SIZES["tiny"]
+    links = read_links(raw["facebook"] / facebook.LINKS_FILE)
     days = wall.time // 86_400
     assert wall.time.size == spec.posts
     assert days.max() - days.min() + 1 == spec.days
@@ -126,8 +128,8 @@ def test_posts_have_the_asked_numbers(raw, wall):
 
 def test_posts_go_mostly_between_friends_and_grow(tmp_path):
     simulate("facebook", tmp_path, "quick", 0)
-    posts = facebook.read_wall(tmp_path / datasets.WALL_FILE)
-    links = facebook.read_links(tmp_path / datasets.LINKS_FILE)
+    posts = read_wall(tmp_path / facebook.WALL_FILE)
+    links = read_links(tmp_path / facebook.LINKS_FILE)
     friends = set(zip(links.user, links.friend, strict=True))
     assert np.mean([pair in friends for pair in zip(posts.owner, posts.poster, strict=True)]) > 0.8
     half = (posts.time.min() + posts.time.max()) / 2
@@ -140,7 +142,7 @@ def test_posts_go_mostly_between_friends_and_grow(tmp_path):
 
 @pytest.mark.parametrize("kind", ["spammer", "birthday", "flood", "conversation", "community"])
 def test_what_is_planted_is_in_the_posts(raw, wall, kind):
-    truth = read_truth(raw["facebook"])
+    truth = read_planted(raw["facebook"])
     events = [event for event in truth["planted"] if event["kind"] == kind]
     assert len(events) >= 2
     for event in events:

@@ -1,33 +1,43 @@
-"""The table of data sets and of the files they are made of: address, checksum, origin, licence, citation."""
+"""Kinds of data sets: one folder each, found by listing this one.
+
+- ``__init__.py`` declares the kind: ``SOURCE`` (its files, origin, licence and citation),
+  ``Options`` (the settings of preprocess), ``traits(options) -> Traits`` and
+  ``shape(size, options)``, the sizes of the tensor if they are known before it is made, else None.
+  A kind that can be simulated also lists its ``SIZES`` (full, quick, tiny); a kind that is made of
+  user-supplied files has ``paths(options) -> list[str]``, the files to watch. Snakemake reads all
+  declarations when it starts, so they import nothing heavy.
+- ``couple.py`` reads: ``couple(folder, options, provenance) -> Dataset``.
+- ``simulate.py``, if the kind can be simulated: ``simulate(folder, size, seed)`` writes the files
+  of ``SOURCE`` and, through :func:`scoup.simulate.write_planted`, what they were made of.
+- ``read.py``, if the raw format is particular to the kind, holds its readers. A file that is
+  downloaded without a published checksum is checked by the one it names: ``RemoteFile.reader``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
 
 from scoup.errors import ScoupError
+from scoup.listing import load, members
+from scoup.specs import Spec, Whole, choice_of
 
-SUBJECTS = tuple(f"P{number}" for number in range(1, 10))
-QUESTIONS_FILE = "MTurk_semantic_features.npz"
-FMRI_EXCERPT_FILE = "fmri_voxels_excerpt.npz"
-WALL_FILE, LINKS_FILE = "facebook-wall.txt.gz", "facebook-links.txt.gz"
-TENSOR_FILE, MATRIX_FILE = "tensor.tns.gz", "matrix0.tns.gz"
-SMALL_WALL_FILE, SMALL_LINKS_FILE = "user-wall-small.txt.gz", "user-links-small.txt.gz"
-
-_SCIENCE = "www.cs.cmu.edu/afs/cs/project/theo-73/www/science2008"
-_WOSN = "socialnetworks.mpi-sws.org/data"
-_QUESTIONS = (
-    "otiliastr/brain_task_effect",
-    "6fd5414c5c2f33ea22b6a461a24b88f190bc143b",
-    f"data/{QUESTIONS_FILE}",
-)
+POLICIES = ("auto", "local", "download", "simulate")
+PROVENANCE_FILE, TRUTH_FILE = "provenance.json", "truth.json"
+KindName = choice_of("scoup.datasets", "what the data is and how its raw files are read")
+SizeName = Literal["full", "quick", "tiny"]
 
 
 @dataclass(frozen=True)
 class Traits:
     """What an experiment may need to know of a data set before it is made.
 
-    ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``; whether cells are
-    ``missing``; ``categories``: whether the labels of the first matrix's mode have a column of that name.
+    ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``;
+    whether cells of any block are ``missing``; whether the labels of the first matrix's mode have a
+    column of ``categories``.
     """
 
     names: tuple[str, ...]
@@ -39,30 +49,30 @@ class Traits:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One published file: where it is (best address first), and its checksum and size where they are known.
+    """One published file: its addresses, best first, and its checksum if one is published.
 
-    ``structure`` names the check of a file without a published checksum; such a file is held to the checksum
-    that was recorded when it first came.
+    ``reader`` names the function in the kind's ``read.py`` that checks a download without a
+    published checksum; later downloads must have the checksum that the first one had.
     """
 
     name: str
     addresses: tuple[str, ...] = ()
     sha256: str = ""
-    bytes: int = 0
-    structure: str = ""
+    reader: str = ""
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """One data set: its files, the folder of a user's own copies, and whom to thank for it."""
+    """The raw files of a kind and whom to thank for them.
 
-    name: str
+    ``folder`` holds them in the cache, and may do so among local copies.
+    """
+
     folder: str
     files: tuple[RemoteFile, ...]
     origin: str
     licence: str
     citation: str
-    simulated: bool = True
 
     @property
     def file_names(self) -> tuple[str, ...]:
@@ -70,121 +80,98 @@ class DataSource:
         return tuple(file.name for file in self.files)
 
 
-def subject_file(subject: str) -> str:
-    """Return the published name of one subject's file.
+class DatasetSpec(Spec):
+    """A data set: its kind, where its raw files come from, and how they are preprocessed.
 
-    >>> subject_file("P3")
-    'data-science-P3.mat'
+    >>> DatasetSpec(kind="brainq", options={"thin": 0})
+    Traceback (most recent call last):
+    ...
+    scoup.errors.ScoupError: options.thin: expected an integer of at least 1, got 0.
     """
-    return f"data-science-{subject}.mat"
 
-
-def _both(path: str) -> tuple[str, ...]:
-    """Give an address by https first, then by http for servers that have no certificate."""
-    return f"https://{path}", f"http://{path}"
-
-
-QUESTIONS = RemoteFile(
-    QUESTIONS_FILE,
-    (
-        "https://raw.githubusercontent.com/{}/{}/{}".format(*_QUESTIONS),
-        "https://github.com/{}/raw/{}/{}".format(*_QUESTIONS),
-    ),
-    "4ffe3b8eb29f3236ce0518f0d2cb093ab057549002b66139a2c54ade5ebd85b5",
-    321862,
-)
-WALL = RemoteFile(
-    WALL_FILE,
-    _both(f"{_WOSN}/{WALL_FILE}"),
-    "c4449336e346061068b8278d09176b195b3f132f6d6fe50adbc5730938496dca",
-)
-LINKS = RemoteFile(
-    LINKS_FILE,
-    _both(f"{_WOSN}/{LINKS_FILE}"),
-    "32d149f76c3421a08b03bfc629a9de6ce65b6fa56272cd9d5424e3de5b1acff2",
-)
-
-_BRAIN_LICENCE = "no licence stated; published by the authors for research, cite the papers"
-_BRAIN_CITATION = (
-    "T. M. Mitchell et al., Predicting human brain activity associated with the meanings of nouns, Science 320, 2008; "
-    "G. Sudre et al., Tracking neural coding of perceptual and semantic features of concrete nouns, NeuroImage 62, 2012"
-)
-_WALL_LICENCE = (
-    "no licence stated; anonymised by the authors and published for research, cite the paper"
-)
-_WALL_CITATION = (
-    "B. Viswanath, A. Mislove, M. Cha and K. P. Gummadi, On the evolution of user interaction in Facebook, "
-    "ACM Workshop on Online Social Networks (WOSN), 2009"
-)
-_WALL_ORIGIN = "https://socialnetworks.mpi-sws.org/data-wosn2009.html"
-
-DATASETS = {
-    source.name: source
-    for source in (
-        DataSource(
-            "brainq",
-            "brainq",
-            (
-                QUESTIONS,
-                *(
-                    RemoteFile(
-                        subject_file(subject),
-                        _both(f"{_SCIENCE}/{subject_file(subject)}"),
-                        structure="subject",
-                    )
-                    for subject in SUBJECTS
-                ),
-            ),
-            f"http://{_SCIENCE}/data.html",
-            _BRAIN_LICENCE,
-            _BRAIN_CITATION,
-        ),
-        DataSource(
-            "facebook", "facebook", (WALL, LINKS), _WALL_ORIGIN, _WALL_LICENCE, _WALL_CITATION
-        ),
-        DataSource(
-            "random",
-            "random",
-            (RemoteFile(TENSOR_FILE, structure="tns"), RemoteFile(MATRIX_FILE, structure="tns")),
-            "scoup.simulate.random",
-            "none needed: drawn by the program",
-            "none needed: drawn by the program",
-        ),
-        DataSource(
-            "brainq_excerpt",
-            "brainq",
-            (QUESTIONS, RemoteFile(FMRI_EXCERPT_FILE, structure="excerpt")),
-            f"http://{_SCIENCE}/data.html",
-            _BRAIN_LICENCE,
-            _BRAIN_CITATION,
-            simulated=False,
-        ),
-        DataSource(
-            "facebook_excerpt",
-            "facebook",
-            (
-                RemoteFile(SMALL_WALL_FILE, structure="wall"),
-                RemoteFile(SMALL_LINKS_FILE, structure="links"),
-            ),
-            _WALL_ORIGIN,
-            _WALL_LICENCE,
-            _WALL_CITATION,
-            simulated=False,
-        ),
-        # Files of a user's own, of any name: which ones they are is said in the options of the data set.
-        DataSource(
-            "files", "files", (), "your own files", "your own", "none given", simulated=False
-        ),
+    kind: KindName  # type: ignore[valid-type]
+    source: str = Field(
+        "auto",
+        description="auto (local files, else download, else simulate if no host can be reached), "
+        "download, simulate, local (files in the folder that SCOUP_DATA names) or local:FOLDER",
     )
-}
+    size: SizeName = Field("full", description="size of simulated data; real data has only one")
+    seed: Whole = Field(0, description="seed of the simulation")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="settings of preprocess, which depend on the kind"
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, source: str) -> str:
+        policy, _, folder = source.partition(":")
+        if policy not in POLICIES or (folder and policy != "local"):
+            raise ValueError(
+                f"expected one of {', '.join(POLICIES)} or local:FOLDER, got {source!r}."
+            )
+        return source
+
+    @model_validator(mode="after")
+    def _check_options(self) -> DatasetSpec:
+        check_options(self.kind, self.options)
+        return self
+
+    @property
+    def checked_options(self) -> Any:
+        """The options as the ``Options`` of the kind."""
+        return check_options(self.kind, self.options)
 
 
-def get(name: str) -> DataSource:
-    """Return the data set called ``name``.
+def kind(name: str) -> ModuleType:
+    """Return the declaration of a kind: ``SOURCE``, ``Options``, ``traits``, ``shape``.
 
-    >>> get("facebook").file_names
+    >>> kind("facebook").SOURCE.file_names
     ('facebook-wall.txt.gz', 'facebook-links.txt.gz')
     """
-    if name not in DATASETS:
-        raise ScoupError.expected("dataset", f"one of {', '.join(DATASETS)}", repr(name))
-    return DATASETS[name]
+    return load(__name__, name)
+
+
+def check_options(name: str, options: dict[str, Any]) -> Any:
+    """Return the options of a kind as its ``Options``; an error names the key."""
+    try:
+        return kind(name).Options(**options)
+    except ScoupError as error:
+        raise ScoupError(f"options.{error}") from None
+
+
+def traits(spec: DatasetSpec) -> Traits:
+    """Return what is known of a data set before it is made; only heads of files are read.
+
+    >>> traits(DatasetSpec(kind="facebook", options={"coupled": [0, 1]})).matrices
+    (0, 1)
+    """
+    return kind(spec.kind).traits(spec.checked_options)
+
+
+def shape(spec: DatasetSpec) -> tuple[int, ...] | None:
+    """Return the sizes of the tensor if they are known before it is made.
+
+    >>> shape(DatasetSpec(kind="brainq"))
+    (60, 77775, 9)
+    """
+    return kind(spec.kind).shape(spec.size, spec.checked_options)
+
+
+def paths(spec: DatasetSpec) -> list[str]:
+    """Return the user-supplied files that a data set is made of; the other kinds have none."""
+    declaration = kind(spec.kind)
+    return declaration.paths(spec.checked_options) if hasattr(declaration, "paths") else []
+
+
+def simulated_kinds() -> tuple[str, ...]:
+    """Return the kinds that can be simulated.
+
+    >>> simulated_kinds()
+    ('brainq', 'facebook', 'random')
+    """
+    return tuple(name for name in members(__name__) if "simulate" in members(f"{__name__}.{name}"))
+
+
+def https_then_http(path: str) -> tuple[str, str]:
+    """Return the addresses of a path by https and, for servers without a certificate, by http."""
+    return f"https://{path}", f"http://{path}"

@@ -197,7 +197,7 @@ def test_parts_joined_equal_the_whole(data, metrics):
 
 
 def test_stable_voxels_of_a_fold_are_those_of_its_training_nouns():
-    from scoup.preprocess import stability
+    from tests.stability import stability
 
     values = generator(0, "test", "stable").standard_normal((6, 60, 7))
     values[:, :, 3] = 1.0  # constant: correlated with nothing

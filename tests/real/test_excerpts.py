@@ -1,59 +1,52 @@
-"""The real excerpts go through the same code as everything else. Skipped where they are absent."""
+"""The real excerpts pass through the same code as all other data; skipped if they are absent."""
 
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pooch import file_hash
 
-from scoup import datasets
+from scoup.datasets import DatasetSpec, brainq, brainq_excerpt, facebook_excerpt
+from scoup.datasets.brainq.study import NOUNS, QUESTIONS_FILE
 from scoup.download import obtain
-from scoup.fetch import sha256_of
 from scoup.preprocess import preprocess
-from scoup.raw.brainq import NOUNS
 from tests.ridge import leave_two_out
 
 FOLDER = Path(os.environ.get("SCOUP_DATA") or "no-such-folder")
-# Published for the excerpt: ridge from the standardised questions, alpha 200, cosine, all 1,770 pairs.
+# Published for the excerpt: ridge on standardised questions, alpha 200, cosine, all 1,770 pairs.
 RIDGE = {"P1": 0.848, "P2": 0.525, "P3": 0.663, "P5": 0.627, "P6": 0.471, "P8": 0.521}
-
-PLACES = ("brainq", "facebook")
 
 pytestmark = pytest.mark.real
 
 
-def take(name, files, target):
+def copy_excerpt(kind, source, target):
+    folders = ("", kind, source.folder)
     absent = [
-        file
-        for file in files
-        if not any((FOLDER / place / file).exists() for place in ("", *PLACES))
+        name
+        for name in source.file_names
+        if not any((FOLDER / folder / name).exists() for folder in folders)
     ]
     if absent:
-        pytest.skip(
-            f"set SCOUP_DATA to a folder that holds the real excerpts: {', '.join(absent)} not found"
-        )
-    return obtain(name, "local", target)
+        pytest.skip(f"{', '.join(absent)} not found: set SCOUP_DATA to a folder with the excerpts")
+    return obtain(DatasetSpec(kind=kind, source="local"), target)
 
 
 @pytest.fixture(scope="module")
 def brain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("brain")
-    return folder, take(
-        "brainq_excerpt", (datasets.QUESTIONS_FILE, datasets.FMRI_EXCERPT_FILE), folder
-    )
+    return folder, copy_excerpt("brainq_excerpt", brainq_excerpt.SOURCE, folder)
 
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     folder = tmp_path_factory.mktemp("network")
-    return folder, take(
-        "facebook_excerpt", (datasets.SMALL_WALL_FILE, datasets.SMALL_LINKS_FILE), folder
-    )
+    return folder, copy_excerpt("facebook_excerpt", facebook_excerpt.SOURCE, folder)
 
 
 def test_questions_are_the_published_bytes(brain):
     folder, provenance = brain
-    assert sha256_of(folder / datasets.QUESTIONS_FILE) == datasets.QUESTIONS.sha256
+    assert file_hash(folder / QUESTIONS_FILE) == brainq.QUESTIONS.sha256
     assert provenance.source == "local"
     assert provenance.mark == "real"
 
@@ -84,7 +77,7 @@ def test_wall_and_links(network):
 
 
 def test_largest_stars_are_where_they_were_seen(network):
-    """The largest stars of the excerpt: 14 posters on the wall of 17887, 9 walls by 21259, 788 and 11820."""
+    """14 posters on the wall of 17887; 9 walls each by 21259, 788 and 11820."""
     dataset = preprocess("facebook_excerpt", network[0])
     ids = dataset.label("wall").ids
     wall, poster, day = dataset.data.tensor.coords
