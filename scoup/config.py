@@ -1,6 +1,6 @@
 """The configuration, checked before the first job; each failure is a sentence that names the key.
 
-``python -m scoup.config`` writes the JSON schema of config.yaml and the page of all settings from the Specs.
+``python -m scoup.config`` writes the JSON schema of config.yaml and the page of all settings.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from scoup import datasets, experiments
 from scoup.datasets import DatasetSpec
 from scoup.errors import ScoupError
-from scoup.listing import near
+from scoup.listing import members, near
 from scoup.specs import ExperimentSpec, PlanSpec, Spec, VariantSpec, in_words
 
 Config = Mapping[str, Any]
@@ -30,8 +30,8 @@ NAME_PATTERN = "^[A-Za-z0-9_]+$"
 class Configuration:
     """A checked configuration: what is defined, what runs, and why some of it does not.
 
-    ``experiments`` are those that are requested, on the data sets that suit them; ``left_out`` has a
-    sentence for each data set that does not.
+    ``experiments`` are those that are requested, on the data sets that suit them; ``left_out`` has
+    a sentence for each data set that does not.
     """
 
     datasets: Mapping[str, DatasetSpec]
@@ -130,7 +130,7 @@ def _traits(name: str, spec: DatasetSpec) -> datasets.Traits:
 def _suited(
     requested: Mapping[str, Any], known: Mapping[str, datasets.Traits]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the experiments with the data sets that suit them, and a sentence for each other one."""
+    """Return the experiments on the data sets that suit them, and a sentence for each other."""
     running, left_out = {}, []
     for name, spec in requested.items():
         suits = experiments.declared(name).suits
@@ -186,11 +186,11 @@ def schema() -> dict[str, Any]:
         }
         for section, kind in SECTIONS.items()
     }
-    members = {
+    listed = {
         name: {"anyOf": [_inlined(experiments.declared(name).Spec), {"type": "null"}]}
         for name in experiments.names()
     }
-    choices = {"type": "object", "additionalProperties": False, "properties": members}
+    choices = {"type": "object", "additionalProperties": False, "properties": listed}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.yaml",
@@ -216,9 +216,9 @@ def _inlined(kind: type[Spec]) -> dict[str, Any]:
 
 def settings_page() -> str:
     """Return the page of all settings as Markdown: one table per section and experiment."""
-    lines = ["# Settings", "", "Written from the Specs by `python -m scoup.config`; do not edit.", ""]
+    lines = ["# Settings", "", "Written from the Specs by `make settings`; do not edit.", ""]
     named = {f"`{section}`": kind for section, kind in SECTIONS.items()}
-    for name in datasets.kinds():
+    for name in members("scoup.datasets"):
         named[f"`options` of kind `{name}`"] = datasets.kind(name).Options
     named |= {f"`experiments.{n}`": experiments.declared(n).Spec for n in experiments.names()}
     for title, kind in named.items():

@@ -1,15 +1,15 @@
 """Specs: settings as records that check themselves.
 
-A setting is named, typed, bounded and described here (or in the ``Spec`` of an experiment, or in the ``Options`` of a
-kind of data set) and nowhere else: the JSON schema, the params of the rules, the settings page of the documentation and
-the configurations that ``scoup new`` writes are made from these classes. A wrong value is answered in one sentence that
-names the key.
+A setting is named, typed, bounded and described here (or in the ``Spec`` of an experiment, or in
+the ``Options`` of a kind of data set) and nowhere else: the JSON schema, the params of the rules,
+the settings page of the documentation and the configurations that ``scoup new`` writes are made
+from these classes. A wrong value is answered in one sentence that names the key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
@@ -40,7 +40,7 @@ class Spec(BaseModel):
     >>> FitSpec(rank=2, max_itr=9)
     Traceback (most recent call last):
     ...
-    scoup.errors.ScoupError: max_itr: expected one of the keys rank, solver, ..., got 'max_itr'; perhaps 'max_iter' was meant.
+    scoup.errors.ScoupError: max_itr: expected one of the keys rank, ...; perhaps 'max_iter' ...
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -79,15 +79,14 @@ class Spec(BaseModel):
 
 
 def explain(error: ValidationError, kind: type[BaseModel]) -> ScoupError:
-    """Turn a validator's finding into one sentence: the key, what was expected, what came, what to write."""
+    """Turn a validator's finding into one sentence: the key, what was expected, what came."""
     finding = error.errors(include_url=False)[0]
     path, schema = _walk(kind.model_json_schema(), finding["loc"])
     key = ".".join(map(str, path)) or "settings"
     if finding["type"] == "extra_forbidden":
         known = list(_object(kind.model_json_schema(), path[:-1]).get("properties", {}))
-        return ScoupError.expected(
-            key, f"one of the keys {', '.join(known)}", repr(path[-1]), near(path[-1], known)
-        )
+        expected = f"one of the keys {', '.join(known)}" if known else "no settings"
+        return ScoupError.expected(key, expected, repr(path[-1]), near(path[-1], known))
     if finding["type"] == "missing":
         return ScoupError.expected(key, "a value", "nothing", f"write '{path[-1]}:'")
     if finding["type"] == "value_error":
@@ -99,7 +98,7 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> ScoupError:
 
 
 def check(name: str, value: Any, kind: Any) -> Any:
-    """Return ``value`` as ``kind`` (such as :data:`Count`), or refuse it in a sentence that calls it ``name``.
+    """Return ``value`` as ``kind``, such as :data:`Count`, or refuse it by ``name``.
 
     >>> check("ridge", np.float32(0.5), Positive)
     0.5
@@ -170,7 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 def _walk(schema: JsonSchema, location: Sequence[Any]) -> tuple[list[Any], JsonSchema]:
-    """Follow a validator's location as far as it names keys, and return these with the schema found there."""
+    """Follow a location as far as it names keys; return these and the schema found there."""
     path: list[Any] = []
     here = schema
     for step in location:
@@ -231,10 +230,13 @@ Positive = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Strict(), Field(ge=1, allow_inf_nan=False)]
 Factors = Factor | Annotated[list[Factor], Field(min_length=3)]
-SolverName = choice_of("scoup.solvers", "how one fit is computed")
-MergeName = choice_of("scoup.merges", "how the repetitions of a plan become one model")
-FinishName = choice_of("scoup.finishes", "what follows the merge")
-ValuesName = choice_of("scoup.values", "what is made of the data before it is sampled")
+if TYPE_CHECKING:  # names that are found by listing are words to a type checker
+    SolverName = MergeName = FinishName = ValuesName = str
+else:
+    SolverName = choice_of("scoup.solvers", "how one fit is computed")
+    MergeName = choice_of("scoup.merges", "how the repetitions of a plan become one model")
+    FinishName = choice_of("scoup.finishes", "what follows the merge")
+    ValuesName = choice_of("scoup.values", "what is made of the data before it is sampled")
 
 
 class FitSpec(Spec):
@@ -285,8 +287,8 @@ class PlanSpec(MergeSpec, SampleSpec, FitSpec):
         Literal["paper", "balanced"] | list[Positive] | dict[Literal["balanced"], list[Positive]]
     ) = Field(
         "paper",
-        description="weights of the blocks, tensor first: paper (all 1), balanced (1 / squared norm), numbers, "
-        "or {balanced: numbers}, relative to balanced",
+        description="weights of the blocks, tensor first: paper (all 1), balanced (1 / squared "
+        "norm), numbers, or {balanced: numbers}, relative to balanced",
     )
 
 

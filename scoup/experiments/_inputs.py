@@ -9,7 +9,7 @@ from scoup.experiments._records import Inputs, Model
 from scoup.job import read_facts
 from scoup.measures import Context
 from scoup.records import Fit
-from scoup.simulate.truth import read_truth
+from scoup.simulate import read_planted
 from scoup.specs import PlanSpec
 
 
@@ -38,7 +38,7 @@ def read_inputs(
     return Inputs(
         results.read_dataset(files.data),
         tuple(_models(files, entries)),
-        read_truth(files.raw),
+        read_planted(files.raw),
         dict(zip(parts, map(results.read_part, files.parts if parts else ()), strict=True)),
         threads,
     )

@@ -5,6 +5,6 @@ from scoup.job import job
 from scoup.preprocess import preprocess
 
 with job(snakemake):
-    asked = snakemake.params.dataset
-    dataset = preprocess(asked["kind"], snakemake.input.folder, asked["options"])
+    spec = snakemake.params.spec
+    dataset = preprocess(spec["kind"], snakemake.input.folder, spec["options"])
     results.write_dataset(snakemake.output.data, dataset)
