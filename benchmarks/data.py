@@ -141,12 +141,12 @@ def load_brainq(shape: tuple[int, ...] = BRAINQ, noise: float = NOISE) -> tuple[
 
 def load_four_way() -> SparseTensor:
     """Return :func:`four_way`, made once and kept in a file."""
-    return SparseTensor.taken(*_cells("four", four_way), FOUR_WAY)
+    return SparseTensor.from_owned_arrays(*_cells("four", four_way), FOUR_WAY)
 
 
 def load_wall(cells: int = FACEBOOK_CELLS) -> SparseTensor:
     """Return :func:`wall`, made once and kept in a file, since every contender's process asks for it."""
-    return SparseTensor.taken(*_cells(f"wall-{cells}", lambda: wall(cells)), FACEBOOK)
+    return SparseTensor.from_owned_arrays(*_cells(f"wall-{cells}", lambda: wall(cells)), FACEBOOK)
 
 
 def load_links(count: int = FACEBOOK_LINKS) -> sparse.csr_array:

@@ -25,6 +25,7 @@ from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.raw import brainq, facebook
 from scoup.records import Labels, Provenance
 from scoup.tensor import SparseTensor
+from scoup.tns import parse_tns
 
 __all__ = [
     "BrainqOptions",
@@ -115,8 +116,12 @@ def _facebook_excerpt(folder: Path, given: dict[str, Any], provenance: Provenanc
 def _random(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
     if given:
         raise ScoupError.expected("options", "none for random data", ", ".join(sorted(given)))
-    tensor = SparseTensor.from_tns(folder / datasets.TENSOR_FILE)
-    matrix = SparseTensor.from_tns(folder / datasets.MATRIX_FILE)
+    tensor, matrix = (
+        SparseTensor.from_owned_arrays(coords, values, coords.max(axis=1) + 1)
+        for coords, values in (
+            parse_tns(folder / name) for name in (datasets.TENSOR_FILE, datasets.MATRIX_FILE)
+        )
+    )
     data = CoupledData(tensor, {0: matrix})
     labels = [Labels(f"mode{mode}", np.arange(size)) for mode, size in enumerate(tensor.shape)]
     return Dataset(data, (*labels, Labels("column", np.arange(matrix.shape[1]))), provenance)
