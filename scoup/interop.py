@@ -87,7 +87,7 @@ def _column_ratio(mode: int, shared: Array, factor: Array) -> Array:
 
 
 def to_frames(factors: Factors, labels: Sequence[Labels] = ()) -> dict[str, pd.DataFrame]:
-    """Return the weights and one table per factor, with rows named by ``labels`` and columns 1 to F.
+    """Return the weights and one table per factor: rows named by ``labels``, columns 1 to F.
 
     >>> factors = Factors(np.array([2.0]), tuple(np.ones((2, 1)) for _ in range(3)))
     >>> labels = [Labels(name, np.array(["a", "b"])) for name in "xyz"]
