@@ -14,7 +14,7 @@ import numpy as np
 
 from scoup import CoupledData
 from scoup.experiments.rank.recommend import recommend
-from scoup.experiments.rank.scan import ScanSpec, scan
+from scoup.experiments.rank.scan import scan
 from scoup.seeds import generator
 
 DESIGN_SEEDS, FRESH_SEEDS = range(20), range(2000, 2020)
@@ -55,7 +55,7 @@ def study(name, seeds, **options):
     start, right, unsure, wrong = time.perf_counter(), 0, 0, []
     for seed in seeds:
         data, truth = planted(seed, **options)
-        advice = recommend(scan(data, ScanSpec(ranks=range(1, 11)), seed=0))
+        advice = recommend(scan(data, range(1, 11)))
         right += advice.rank == truth
         unsure += advice.rank is None
         wrong += [] if advice.rank in (truth, None) else [(seed, truth, advice.rank)]

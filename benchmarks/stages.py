@@ -14,7 +14,7 @@ from scoup import store
 from scoup.scorecard import insert
 
 HEAD = "| stage | jobs | processor time (s) | of it start-up (s) | wall-clock time, added up (s) |"
-# Rules that serve several experiments: their stage is the rule and the experiment.
+# Rules that serve several experiments, whose name is next in the path of the log.
 SHARED_RULES = ("experiment", "part")
 
 

@@ -1,6 +1,5 @@
 """A web server on the loopback that misbehaves on demand."""
 
-import re
 import threading
 from collections import defaultdict
 from contextlib import contextmanager
@@ -8,15 +7,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Loopback:
-    """``files[path]`` is what the server has; ``tricks[path]`` lists what it does instead, one a request.
+    """``files[path]`` is what the server has; ``tricks[path]`` lists what it does instead.
 
-    A trick is a status code, ``("cut", n)`` to stop after n bytes, ``("flip", n)`` to change byte n, or ``"hang"``.
+    Each request uses up one trick: a status code, ``("cut", n)`` to stop after n bytes,
+    ``("flip", n)`` to change byte n, or ``"hang"``.
     """
 
     def __init__(self, port):
         self.root = f"http://127.0.0.1:{port}"
         self.files, self.tricks = {}, defaultdict(list)
-        self.asked, self.ranges = [], []
+        self.asked = []
         self.over = threading.Event()
 
 
@@ -39,7 +39,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         loopback = self.server.loopback
         loopback.asked.append(self.path)
-        loopback.ranges.append(self.headers.get("Range"))
         trick = loopback.tricks[self.path].pop(0) if loopback.tricks[self.path] else None
         if trick == "hang":
             loopback.over.wait()
@@ -49,23 +48,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(loopback.files[self.path], *(trick or (None, 0)))
 
-    def _send(self, body, trick, place):
-        start, tag = 0, f'"{hash(body):x}"'
-        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
-        if wanted and self.headers.get("If-Range") in (None, tag):
-            start = int(wanted[1])
-            if start >= len(body):
-                self.send_error(416)
-                return
-        self.send_response(206 if start else 200)
-        self.send_header("ETag", tag)
-        self.send_header("Content-Length", str(len(body) - start))
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+    def _send(self, body, trick, position):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if trick == "flip":
-            body = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
-        self.wfile.write(body[start : place if trick == "cut" else None])
+            body = body[:position] + bytes([body[position] ^ 1]) + body[position + 1 :]
+        self.wfile.write(body[:position] if trick == "cut" else body)
         self.close_connection = True
 
     def log_message(self, *_):
