@@ -104,7 +104,7 @@ def merges() -> Figure:
         (
             apart,
             "merge: paper",
-            "Each factor is matched alone: −blue\nlooks unlike blue, so A and B take\n"
+            "Each factor matched alone: −blue\nlooks unlike blue, so A and B take\n"
             "orange. Columns are mixed.",
         ),
         (
