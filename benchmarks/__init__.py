@@ -1,1 +1,1 @@
-"""Measurements side by side with what a user would pick instead; `make bench` runs them."""
+"""Measurements of scoup next to other libraries; `make bench` runs them."""

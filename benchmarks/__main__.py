@@ -1,6 +1,4 @@
-"""``python -m benchmarks [--parts kernels dense ...]``: measure, write JSON, draw figures, fill the README's table."""
-
-from __future__ import annotations
+"""``python -m benchmarks [--parts kernels dense ...]``: measure and fill ``docs/benchmarks.md``."""
 
 import argparse
 
@@ -11,7 +9,7 @@ from benchmarks.parts import PARTS
 
 
 def main() -> None:
-    """Run the parts asked for, one JSON file each; then figures and table from whatever has been measured."""
+    """Measure the requested parts, then redraw figures and table from all stored measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: only redraw"
@@ -27,7 +25,7 @@ def main() -> None:
     stored_parts = [stored for part in PARTS if (stored := read(part)) is not None]
     for path in figures.draw(stored_parts):
         print(f"-> {path.relative_to(figures.ROOT)}")
-    table.fill(figures.ROOT / "README.md", stored_parts)
+    table.fill(table.PAGE, stored_parts)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""What is read off the measurements: when a cost is reached, how a time grows, how two times compare."""
-
-from __future__ import annotations
+"""What the measurements say: when a cost is reached, how a time grows, how two times compare."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +11,9 @@ Curve = Sequence[Sequence[float]]
 
 
 def reach(curve: Curve, target: float) -> float:
-    """Seconds until the cost of a curve [(seconds, cost), ...] is at most ``target``; infinity if it never is.
+    """Seconds until the cost of a curve [(seconds, cost), ...] is at most ``target``, or infinity.
 
-    Nothing is interpolated: a contender can stop after a sweep, not within one.
+    There is no interpolation: a contender can stop after a sweep, not within one.
 
     >>> reach([(1.0, 9.0), (2.0, 5.0), (3.0, 4.0)], 5.0), reach([(1.0, 9.0)], 5.0)
     (2.0, inf)
@@ -59,7 +57,7 @@ def steepest(sizes: Sequence[float], seconds: Sequence[float], decades: float = 
 
 @dataclass(frozen=True)
 class Spread:
-    """A median between its quartiles.
+    """A median and its quartiles.
 
     >>> Spread.of([1.0, 2.0, 3.0])
     Spread(low=1.5, middle=2.0, high=2.5)
@@ -70,10 +68,10 @@ class Spread:
     high: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        """Sum up some numbers; where one is infinite, so may be what is read off them."""
+    def of(cls, values: Sequence[float]) -> Self:
+        """Summarise numbers; some of them may be infinite."""
         ordered = np.sort(np.asarray(values, float))
-        if np.isinf(ordered).any():  # interpolation between infinities is no number
+        if np.isinf(ordered).any():  # interpolation between infinities gives NaN
             return cls(
                 *(float(np.quantile(ordered, q, method="higher")) for q in (0.25, 0.5, 0.75))
             )
@@ -81,7 +79,7 @@ class Spread:
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> Spread:
-    """How many times ``under`` goes into ``over``: median and quartiles over all pairs of runs.
+    """Return ``over / under``: median and quartiles over all pairs of runs.
 
     >>> ratio([4.0, 6.0, 8.0], [2.0]).middle
     3.0
@@ -91,7 +89,7 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Check:
-    """A number beside the goal that was set for it: ``sign`` is ``<=`` or ``>=``.
+    """A measured number and its goal; ``sign`` is ``<=`` or ``>=``.
 
     >>> Check("time", Spread(1.0, 2.0, 3.0), "<=", 2.5).met
     True
@@ -108,6 +106,6 @@ class Check:
         return self.got.middle <= self.goal if self.sign == "<=" else self.got.middle >= self.goal
 
     @classmethod
-    def single(cls, what: str, got: float, sign: str, goal: float) -> Check:
-        """Make a check of one number, such as a fitted exponent."""
+    def single(cls, what: str, got: float, sign: str, goal: float) -> Self:
+        """Return a check of a single number, such as a fitted exponent."""
         return cls(what, Spread(got, got, got), sign, goal)

@@ -1,44 +1,39 @@
-"""Simulated data in the shapes that the benchmarks speak of."""
-
-from __future__ import annotations
+"""Simulated data in the shapes of the benchmarks."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from scoup.records import Array
 from scoup.seeds import generator
 from scoup.tensor import SparseTensor
-
-Array = NDArray[Any]
 
 FACEBOOK = (63_890, 63_890, 1_847)
 FACEBOOK_CELLS = 740_000
 FACEBOOK_LINKS = 1_600_000
 BRAINQ = (60, 77_775, 9)
 BRAINQ_QUESTIONS = 218
-# A tenth of the voxels: small enough for coordinate descent with missing cells to be run to its end.
+# A tenth of the voxels, so that coordinate descent with missing cells converges in the benchmark.
 SMALL_BRAINQ = (60, 7_777, 9)
-# Noise that leaves 4 % of the squared norm explainable, as in the published images.
-NOISE = 5.0
+# Relative noise that leaves 4 % of the squared norm explainable, as in the published images.
+NOISE_RATIO = 5.0
 FOUR_WAY = (8_000, 6_000, 400, 24)
 FOUR_WAY_CELLS = 1_000_000
-# A prime beyond any number of pairs: steps of it scatter neighbours.
-LEAP = 2_147_483_647
-STORED = Path(__file__).parent / "out" / "data"
+# A prime larger than any number of pairs: steps of it scatter neighbours.
+PRIME_STEP = 2_147_483_647
+CACHE = Path(__file__).parent / "out" / "data"
 
 
-def _crowd(rng: np.random.Generator, users: int, count: int) -> Array:
-    """Draw users, a few of them far more often than most (log-normal activity)."""
+def _draw_users(rng: np.random.Generator, users: int, count: int) -> Array:
+    """Draw users whose activity is log-normal: a few come up far more often than most."""
     activity = np.cumsum(rng.lognormal(0.0, 1.5, users))
     return np.searchsorted(activity, rng.random(count) * activity[-1]).astype(np.int64)
 
 
-def _trimmed(rng: np.random.Generator, flat: Array, count: int) -> Array:
-    """Leave out a few numbers at random, so that ``count`` remain in their order."""
+def _trim(rng: np.random.Generator, flat: Array, count: int) -> Array:
+    """Drop numbers at random until ``count`` remain, in their order."""
     return np.delete(flat, rng.choice(flat.size, flat.size - count, replace=False))
 
 
@@ -47,46 +42,45 @@ def _distinct_pairs(rng: np.random.Generator, users: int, count: int) -> Array:
     flat = np.empty(0, np.int64)
     while flat.size < count:
         more = int(1.1 * (count - flat.size)) + 1000
-        flat = np.unique(
-            np.concatenate([flat, _crowd(rng, users, more) * users + _crowd(rng, users, more)])
-        )
-    flat = _trimmed(rng, flat, count)
+        pairs = _draw_users(rng, users, more) * users + _draw_users(rng, users, more)
+        flat = np.unique(np.concatenate([flat, pairs]))
+    flat = _trim(rng, flat, count)
     return np.array([flat // users, flat % users])
 
 
 def wall(
     cells: int = FACEBOOK_CELLS, shape: tuple[int, int, int] = FACEBOOK, seed: int = 0
 ) -> SparseTensor:
-    """Simulated wall posts, poster x wall x day: about 2.7 days a pair, as in the published file."""
+    """Simulate wall posts, poster x wall x day: about 2.7 days per pair, as in the real data."""
     rng = generator(seed, "wall", cells)
     pairs = _distinct_pairs(rng, shape[0], int(cells / 2.7))
     count = pairs.shape[1]
     flat = np.empty(0, np.int64)
     while flat.size < cells:
         more = int(1.1 * (cells - flat.size)) + 1000
-        # Some pairs take far more than their share of all posts; each has at least one day.
-        pair = (count * rng.random(more) ** 1.5).astype(np.int64) * LEAP % count
+        # Some pairs have far more posts than others; each has at least one day.
+        pair = (count * rng.random(more) ** 1.5).astype(np.int64) * PRIME_STEP % count
         pair = pair if flat.size else np.concatenate([np.arange(count), pair[count:]])
         day = np.floor(shape[2] * np.sqrt(rng.random(pair.size))).astype(np.int64)
         flat = np.unique(
             np.concatenate([flat, (pairs[0, pair] * shape[1] + pairs[1, pair]) * shape[2] + day])
         )
-    flat = _trimmed(rng, flat, cells)
+    flat = _trim(rng, flat, cells)
     coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
     return SparseTensor(coords, 1.0 + rng.integers(0, 3, cells), shape)
 
 
 def links(count: int = FACEBOOK_LINKS, users: int = FACEBOOK[0], seed: int = 0) -> sparse.csr_array:
-    """Simulated friendships: a sparse 0/1 matrix with exactly ``count`` entries."""
+    """Simulate friendships: a sparse 0/1 matrix with exactly ``count`` entries."""
     rows, columns = _distinct_pairs(generator(seed, "links", count), users, count)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=users))])
     return sparse.csr_array((np.ones(count), columns, ends), shape=(users, users))
 
 
 def brainq(
-    noise: float = NOISE, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0
+    noise: float = NOISE_RATIO, rank: int = 5, shape: tuple[int, ...] = BRAINQ, seed: int = 0
 ) -> tuple[Array, Array]:
-    """Simulated BrainQ: a dense tensor of planted rank with noise of that relative size, and its questions."""
+    """Simulate BrainQ: a dense tensor of planted rank and its questions, with relative noise."""
     rng = generator(seed, "brainq")
     nouns, voxels, subjects = (rng.standard_normal((size, rank)) for size in shape)
     tensor = np.ascontiguousarray(
@@ -106,53 +100,55 @@ def missing(share: float, shape: tuple[int, ...] = SMALL_BRAINQ, seed: int = 0) 
 def four_way(
     cells: int = FOUR_WAY_CELLS, shape: tuple[int, ...] = FOUR_WAY, rank: int = 10, seed: int = 0
 ) -> SparseTensor:
-    """Simulated events with four modes: each belongs to one of ``rank`` groups that share users, places and times."""
+    """Simulate events with four modes, in ``rank`` groups that share users, places and times."""
     rng = generator(seed, "four", cells)
     flat = np.empty(0, np.int64)
     while flat.size < cells:
         group = rng.integers(0, rank, 2 * cells)
         coords = [_around(rng, group, size, rank) for size in shape]
         flat = np.unique(np.concatenate([flat, np.ravel_multi_index(coords, shape)]))
-    flat = _trimmed(rng, flat, cells)
+    flat = _trim(rng, flat, cells)
     coords = np.array(np.unravel_index(flat, shape), dtype=np.int32)
     return SparseTensor(coords, 1.0 + rng.integers(0, 3, cells), shape)
 
 
 def _around(rng: np.random.Generator, group: Array, size: int, rank: int) -> Array:
-    """Indices near the centre of each event's group, with heavy tails, on a ring of ``size``."""
+    """Draw indices near the centre of each event's group, heavy-tailed, on a ring of ``size``."""
     steps = rng.standard_cauchy(group.size) * size / (8 * rank)
     return (group * size // rank + np.clip(steps, -1e6, 1e6).astype(np.int64)) % size
 
 
 def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:
-    """Random factors (I_n, F), the same for every contender."""
+    """Draw factors (I_n, F), the same for every contender."""
     rng = generator(seed, "start", rank)
     return [rng.standard_normal((size, rank)) for size in shape]
 
 
-def load_brainq(shape: tuple[int, ...] = BRAINQ, noise: float = NOISE) -> tuple[Array, Array]:
-    """Return :func:`brainq`, made once and kept in a file."""
-    kept = _kept(
+def load_brainq(shape: tuple[int, ...] = BRAINQ, noise: float = NOISE_RATIO) -> tuple[Array, Array]:
+    """Return :func:`brainq`, cached in a file."""
+    arrays = _cached(
         f"brainq-{shape[1]}-{noise:g}",
         lambda: dict(zip("xy", brainq(noise, shape=shape), strict=True)),
     )
-    return kept["x"], kept["y"]
+    return arrays["x"], arrays["y"]
 
 
 def load_four_way() -> SparseTensor:
-    """Return :func:`four_way`, made once and kept in a file."""
-    return SparseTensor.taken(*_cells("four", four_way), FOUR_WAY)
+    """Return :func:`four_way`, cached in a file."""
+    return SparseTensor.from_owned_arrays(*_cells("four", four_way), FOUR_WAY)
 
 
 def load_wall(cells: int = FACEBOOK_CELLS) -> SparseTensor:
-    """Return :func:`wall`, made once and kept in a file, since every contender's process asks for it."""
-    return SparseTensor.taken(*_cells(f"wall-{cells}", lambda: wall(cells)), FACEBOOK)
+    """Return :func:`wall`, cached in a file, as every contender's process needs it."""
+    return SparseTensor.from_owned_arrays(*_cells(f"wall-{cells}", lambda: wall(cells)), FACEBOOK)
 
 
 def load_links(count: int = FACEBOOK_LINKS) -> sparse.csr_array:
-    """Return :func:`links`, made once and kept in a file."""
-    kept = _kept(f"links-{count}", lambda: _csr(links(count)))
-    return sparse.csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=FACEBOOK[:2])
+    """Return :func:`links`, cached in a file."""
+    arrays = _cached(f"links-{count}", lambda: _csr(links(count)))
+    return sparse.csr_array(
+        (arrays["data"], arrays["indices"], arrays["indptr"]), shape=FACEBOOK[:2]
+    )
 
 
 def _csr(matrix: sparse.csr_array) -> dict[str, Array]:
@@ -160,17 +156,17 @@ def _csr(matrix: sparse.csr_array) -> dict[str, Array]:
 
 
 def _cells(name: str, make: Callable[[], SparseTensor]) -> tuple[Array, Array]:
-    def arrays() -> dict[str, Array]:
+    def make_arrays() -> dict[str, Array]:
         tensor = make()
         return {"coords": tensor.coords, "values": tensor.values}
 
-    kept = _kept(name, arrays)
-    return kept["coords"], kept["values"]
+    arrays = _cached(name, make_arrays)
+    return arrays["coords"], arrays["values"]
 
 
-def _kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
-    """Read arrays from a file, or make them and write it whole."""
-    path = STORED / f"{name}.npz"
+def _cached(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+    """Return arrays from the cache, or make them and cache them."""
+    path = CACHE / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npz")

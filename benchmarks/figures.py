@@ -1,6 +1,4 @@
-"""Figures of the benchmark, from whatever JSON there is: cost against time, growth, memory."""
-
-from __future__ import annotations
+"""Figures of the benchmark from the stored measurements: cost against time, growth, memory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +14,10 @@ from benchmarks.outcome import OUT, Stored
 from scoup.plot import save, style
 
 ROOT = Path(__file__).resolve().parents[1]
-# The README shows these; the others are for whoever wants pixels.
+# The page of the documentation shows these.
 FIGURES = ROOT / "results" / "figures" / "bench"
 PIXELS = OUT / "figures"
-# One colour a family; ours are drawn through, peers broken, and the marker tells members of a family apart.
+# One colour per family, solid lines for ours and dashed ones for peers, one marker per member.
 FAMILIES = {
     "als": 0,
     "scoup": 1,
@@ -31,16 +29,16 @@ FAMILIES = {
     "genten": 3,
 }
 PEERS = ("tensorly", "pyttb", "genten")
-# Below this a difference to the best cost is no matter of anybody's interest.
-FLOOR = 1e-7
+# Relative differences to the best cost below this are not of interest.
+MIN_COST_EXCESS = 1e-7
 
 Results = dict[str, Numbers]
 
 
 def draw(stored: Sequence[Stored]) -> list[Path]:
-    """Draw what can be drawn; return the files."""
-    parts = {one.part: one.outcome.results for one in stored}
-    # Ours are run again beside each slow contender; one curve of each is enough.
+    """Draw the figures of all stored parts; return the files."""
+    parts = {entry.part: entry.outcome.results for entry in stored}
+    # Ours run again next to each slow contender; one curve of each is enough.
     slow = {
         k: v
         for part in ("reference", "tensorly")
@@ -76,7 +74,7 @@ def draw(stored: Sequence[Stored]) -> list[Path]:
 
 
 def note(figure: Figure, stored: Sequence[Stored]) -> None:
-    """Say under the figure what the data and the machine are."""
+    """Write under the figure what the data and the machine are."""
     machine = stored[0].machine
     text = f"simulated data; {machine['threads']} threads of {machine['cpu']}"
     figure.supxlabel(text, fontsize=8, color=style.SIMULATED)
@@ -92,7 +90,7 @@ def _groups(results: Results, titles: dict[str, str]) -> dict[str, Results]:
 
 
 def cost_figure(groups: dict[str, Results], titles: dict[str, str]) -> Figure:
-    """How far above the lowest cost each contender is, against time; the median run of each."""
+    """Draw how far each contender is above the lowest cost, against time, in its median run."""
     alone = len(groups) == 1
     figure, grid = style.panels(len(groups), height=4.0 if alone else 3.4)
     for axes, (group, results) in zip(grid.flat, groups.items(), strict=True):
@@ -103,8 +101,8 @@ def cost_figure(groups: dict[str, Results], titles: dict[str, str]) -> Figure:
         axes.axhline(1e-3, color=style.GREY, linewidth=0.8, linestyle=":")
         axes.set(title=titles[group], xlabel="seconds", yscale="log")
         style.plain_log(axes.xaxis)
-        # Where a line search begins with a wild step its first points are off the scale.
-        axes.set_ylim(0.7 * FLOOR, min(axes.get_ylim()[1], 3.0))
+        # A line search may start with a wild step, whose points are off the scale.
+        axes.set_ylim(0.7 * MIN_COST_EXCESS, min(axes.get_ylim()[1], 3.0))
         if alone:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
         else:
@@ -116,7 +114,7 @@ def cost_figure(groups: dict[str, Results], titles: dict[str, str]) -> Figure:
 def _draw_curve(axes: Axes, who: str, numbers: Numbers, best: float) -> None:
     middle = int(np.argsort(numbers["runs"])[len(numbers["runs"]) // 2])
     points = np.array(numbers["curves"][middle], float)
-    above = np.maximum(points[:, 1] / best - 1.0, FLOOR)
+    above = np.maximum(points[:, 1] / best - 1.0, MIN_COST_EXCESS)
     axes.plot(points[:, 0], above, label=who, markevery=max(1, len(points) // 12), **_look(who))
 
 
@@ -138,7 +136,7 @@ def _look(who: str) -> dict[str, Any]:
 
 
 def growth_figure(results: Results) -> Figure:
-    """Time and memory against non-zeros, time against rank, all axes logarithmic."""
+    """Draw time and memory against non-zeros and time against rank, on log axes."""
     figure, grid = style.panels(3, height=3.0)
     cells = sorted(int(name.split("/")[1]) for name in results if name.startswith("cells/"))
     ranks = sorted(int(name.split("/")[1]) for name in results if name.startswith("rank/"))
@@ -147,11 +145,11 @@ def growth_figure(results: Results) -> Figure:
         [results[f"rank/{n}"] for n in ranks],
     )
     for axes, steps, numbers in ((grid[0, 0], cells, by_cells), (grid[0, 2], ranks, by_rank)):
-        _series(axes, steps, [one["seconds"] for one in numbers], 0, "2 threads")
-        _series(axes, steps, [one["one_thread"] for one in numbers], 1, "1 thread")
-        axes.set_ylabel("seconds a coupled sweep")
-    _series(grid[0, 1], cells, [1e-6 * one["fit_bytes"] for one in by_cells], 0, "peak")
-    _series(grid[0, 1], cells, [1e-6 * one["data_bytes"] for one in by_cells], 2, "input")
+        _series(axes, steps, [entry["seconds"] for entry in numbers], 0, "2 threads")
+        _series(axes, steps, [entry["one_thread"] for entry in numbers], 1, "1 thread")
+        axes.set_ylabel("seconds per coupled sweep")
+    _series(grid[0, 1], cells, [1e-6 * entry["fit_bytes"] for entry in by_cells], 0, "peak")
+    _series(grid[0, 1], cells, [1e-6 * entry["data_bytes"] for entry in by_cells], 2, "input")
     grid[0, 1].set_ylabel("MB")
     linear = np.array(cells) / cells[-1]
     grid[0, 0].plot(
@@ -183,7 +181,7 @@ def _series(
 
 
 def memory_figure(results: Results) -> Figure:
-    """Peak memory in multiples of the input, ours beside the peers'."""
+    """Draw peak memory in multiples of the input, ours next to the peers'."""
     titles = {
         "brainq": "BrainQ's shape (dense)",
         "facebook": "Facebook's shape (sparse)",

@@ -1,7 +1,5 @@
 """The library's whole fits as contenders: cost against time, and memory."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -13,15 +11,16 @@ from benchmarks.ours import Run, facebook
 from scoup import SCOUP, CoupledData
 from scoup.fit import fit
 from scoup.memory import release
+from scoup.metrics import cost
 from scoup.records import Factors
 from scoup.solvers import opt
 from scoup.specs import FitSpec
 
 
 def problem(name: str) -> CoupledData:
-    """Return the data that a curve speaks of.
+    """Return the data of a curve by name.
 
-    ``brainq``, ``facebook``: coupled. ``wall``, ``four``: the sparse tensor alone, as the peers can take it.
+    ``brainq``, ``facebook``: coupled. ``wall``, ``four``: the sparse tensor alone, for the peers.
     ``missing30`` ...: a small BrainQ with that percentage of its cells missing.
     """
     if name == "brainq":
@@ -38,7 +37,7 @@ def problem(name: str) -> CoupledData:
 
 
 def start(coupled: CoupledData, rank: int) -> Factors:
-    """The random factors that every contender starts from."""
+    """Return the random factors from which every contender starts."""
     flat = data.start(coupled.sizes, rank)
     sides = coupled.nest_sides(flat[coupled.ndim :])
     return Factors(np.ones(rank), tuple(flat[: coupled.ndim]), sides)
@@ -47,26 +46,25 @@ def start(coupled: CoupledData, rank: int) -> Factors:
 def curve(
     name: str, rank: int, sweeps: int, tol: float = 0.0, own_start: bool = False, **options: Any
 ) -> Run:
-    """Fit from the shared start (or PARAFAC's, which then counts), noting the cost after each sweep.
+    """Fit from the shared start (or PARAFAC's, whose time then counts), with the cost per sweep.
 
-    What a fit does after its last sweep (bringing a compressed mode back) is added to each point of the curve.
+    Time after the last sweep, such as expanding a compressed mode, is added to every point.
     """
     coupled = problem(name)
     first = None if own_start else start(coupled, rank)
-    spec = FitSpec(
-        rank, init="parafac" if own_start else "random", max_iter=sweeps, tol=tol, **options
-    )
+    init = "parafac" if own_start else "random"
+    spec = FitSpec(rank=rank, init=init, max_iter=sweeps, tol=tol, **options)
 
     def run() -> dict[str, Any]:
         marks: list[tuple[float, float]] = []
         begin = time.perf_counter()
         result = fit(
-            coupled, spec, 0, first, lambda cost: marks.append((time.perf_counter() - begin, cost))
+            coupled, spec, 0, first, lambda now: marks.append((time.perf_counter() - begin, now))
         )
-        seconds, after = time.perf_counter() - begin, result.report.seconds["finish"]
-        points = [(at + after, cost) for at, cost in marks]
+        total, after = time.perf_counter() - begin, result.report.seconds["finish"]
+        points = [(seconds + after, value) for seconds, value in marks]
         return {
-            "seconds": seconds,
+            "seconds": total,
             "cost": result.report.cost,
             "sweeps": float(len(marks)),
             "curve": points,
@@ -83,26 +81,19 @@ def scoup(name: str, rank: int, **options: Any) -> Run:
         begin = time.perf_counter()
         model = SCOUP(rank, **options).fit(coupled)
         seconds = time.perf_counter() - begin
-        # Without a full sweep the merge's own cost speaks of covered rows; the curve speaks of all of them.
-        whole = whole_cost(coupled, model.factors_)
+        # Without a full sweep the merge reports the cost of covered rows; the curve is on all rows.
+        whole = cost(coupled, model.factors_)
         return {"seconds": seconds, "cost": whole, "curve": [(seconds, whole)]}
 
     return run
 
 
-def whole_cost(coupled: CoupledData, factors: Factors) -> float:
-    """The objective on all of the data."""
-    from scoup.metrics import cost
-
-    return cost(coupled, factors)
-
-
 def memory(name: str, rank: int, method: str, **options: Any) -> Run:
-    """Peak memory of a short fit above what the process held before it had any data; the data counts.
+    """Peak memory of a short fit, data included, above what the process held before.
 
-    ``method`` is ``scoup`` or a solver. What loading itself takes for a moment does not count.
+    ``method`` is ``scoup`` or a solver. Memory that only loading the data takes does not count.
     """
-    _short(_tiny(name), rank, method, options)  # brings in the code
+    _short_fit(_tiny(name), rank, method, options)  # loads the code
 
     def run() -> dict[str, float]:
         release()
@@ -111,13 +102,12 @@ def memory(name: str, rank: int, method: str, **options: Any) -> Run:
         forget_peak()
         size = coupled.nbytes
         begin = time.perf_counter()
-        factors = _short(coupled, rank, method, options)
+        factors = _short_fit(coupled, rank, method, options)
         seconds, held = time.perf_counter() - begin, peak_bytes() - before
-        own = float(sum(factor.nbytes for factor in factors.flat))
         return {
             "seconds": seconds,
             "data_bytes": float(size),
-            "factor_bytes": own,
+            "factor_bytes": float(sum(factor.nbytes for factor in factors.flat)),
             "fit_bytes": float(held),
         }
 
@@ -125,7 +115,7 @@ def memory(name: str, rank: int, method: str, **options: Any) -> Run:
 
 
 def _tiny(name: str) -> CoupledData:
-    """Data of the same kind, so small that its memory does not count."""
+    """Return data of the same kind, so small that its memory does not count."""
     if name == "brainq":
         tensor, questions = data.brainq(shape=(60, 600, 9))
         return CoupledData(tensor, {0: questions})
@@ -133,10 +123,10 @@ def _tiny(name: str) -> CoupledData:
     return CoupledData(data.wall(10_000, (2_000, 2_000, 300)), matrices)
 
 
-def _short(coupled: CoupledData, rank: int, method: str, options: dict[str, Any]) -> Factors:
+def _short_fit(coupled: CoupledData, rank: int, method: str, options: dict[str, Any]) -> Factors:
     if method == "scoup":
         return SCOUP(rank, **options).fit(coupled).factors_
-    # Two sweeps hold what any number does; L-BFGS holds more with each step, until it begins to forget.
+    # Two sweeps hold as much as any number; L-BFGS holds more until its history is full.
     steps = opt.PAIRS + 3 if method == "opt" else 2
-    spec = FitSpec(rank, solver=method, init="random", max_iter=steps, tol=0.0, **options)
+    spec = FitSpec(rank=rank, solver=method, init="random", max_iter=steps, tol=0.0, **options)
     return fit(coupled, spec, 0, start(coupled, rank)).factors

@@ -1,6 +1,4 @@
-"""What the machine can do at most, and how near the kernels come to it: a roofline in numbers."""
-
-from __future__ import annotations
+"""Limits of the machine, and how close the kernels come to them: a roofline in numbers."""
 
 import time
 from collections.abc import Callable
@@ -12,45 +10,44 @@ from benchmarks import data
 from benchmarks.ours import Run, facebook, gathered
 from scoup import kernels
 from scoup.kernels import rows
-from scoup.kernels.fibres import frozen
-from scoup.kernels.pool import share
+from scoup.kernels.fibres import read_only
 from scoup.linear import solve_normal
 from scoup.terms import grams_of
-from scoup.threads import serial_blas
+from scoup.threads import run_chunks, serial_blas
 
 
 def stream(size: int = 1 << 26) -> Run:
     """Read two arrays of half a gigabyte each, once: the memory bandwidth of a pass."""
-    one, two = np.ones(size), np.ones(size)
-    return _timed(lambda: kernels.inner(one, two), moved=2 * one.nbytes, flops=2 * size)
+    left, right = np.ones(size), np.ones(size)
+    return _timed(lambda: kernels.inner(left, right), moved=2 * left.nbytes, flops=2 * size)
 
 
 def gemm(size: int = 3000) -> Run:
     """Multiply two square matrices: the arithmetic peak that BLAS reaches."""
-    one = np.ones((size, size))
-    return _timed(lambda: one @ one, moved=3 * one.nbytes, flops=2 * size**3)
+    square = np.ones((size, size))
+    return _timed(lambda: square @ square, moved=3 * square.nbytes, flops=2 * size**3)
 
 
 def gather(rank: int, count: int = 2_000_000) -> Run:
-    """Add up random rows of a factor of Facebook's length: what gathering alone costs on this machine."""
-    factor = frozen(data.start(data.FACEBOOK[:1], rank)[0])
+    """Add up random rows of a factor of Facebook's length: the cost of gathering alone."""
+    factor = read_only(data.start(data.FACEBOOK[:1], rank)[0])
     chunks = 64
     index = data.generator(0, "gather").integers(0, len(factor), count).astype(np.int32)
     cuts = np.linspace(0, count, chunks + 1).astype(np.int32)
     cells = tuple(
-        frozen(a) for a in (cuts, np.empty((0, 0), np.int32), cuts, index, np.ones(count))
+        read_only(a) for a in (cuts, np.empty((0, 0), np.int32), cuts, index, np.ones(count))
     )
     out = np.empty((chunks, rank))
     kernel = rows.matrix_rows(rows.width_for(rank))
 
     def work() -> None:
-        share(chunks, lambda a, b: kernel(a, b, cells, (factor,), factor, out))
+        run_chunks(chunks, lambda a, b: kernel(a, b, cells, (factor,), factor, out))
 
     return _timed(work, moved=count * factor[0].nbytes, flops=2 * count * rank)
 
 
 def dense_pass(which: str, rank: int = 5) -> Run:
-    """One pass over the dense tensor: densities, the product with the long factor, or the one for it."""
+    """Make one pass over the dense tensor: densities, contraction, or the product for a factor."""
     tensor, _ = data.load_brainq()
     pre, n, post = tensor.shape
     factor, outer = data.start((n,), rank)[0], np.ones((pre, post, rank))
@@ -68,19 +65,19 @@ def dense_pass(which: str, rank: int = 5) -> Run:
 
 
 def long_gram() -> Run:
-    """The Gram matrix of the long mode, which compression starts from; a symmetric product is half the work."""
+    """Compute the Gram matrix of the long mode; a symmetric product is half the work."""
     tensor, _ = data.load_brainq()
     width = tensor.shape[0] * tensor.shape[2]
 
     def work() -> None:
-        with serial_blas():  # its chunks are shared out already
+        with serial_blas():  # its chunks run on several threads already
             kernels.long_gram(tensor)
 
     return _timed(work, moved=tensor.nbytes, flops=tensor.size * (width + 1))
 
 
 def sparse_product(which: str, rank: int) -> Run:
-    """MTTKRPs of the tensor (one of three modes) or the product with the matrix, and what is gathered for it."""
+    """Compute the MTTKRP of one mode of the tensor, or the product with the matrix."""
     coupled = facebook()
     block = coupled.blocks[1 if which == "matrix" else 0].values
     fibres = kernels.arrange(block.coords, block.values, block.shape)  # type: ignore[union-attr]
@@ -96,7 +93,7 @@ def sparse_product(which: str, rank: int) -> Run:
 
 
 def small_solve(rank: int) -> Run:
-    """The rows of a long factor from an F x F system."""
+    """Solve an F x F system for the rows of a long factor."""
     right = data.start(data.FACEBOOK[:1], rank)[0]
     gram = grams_of([right])[0]
 

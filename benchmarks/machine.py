@@ -1,6 +1,4 @@
-"""The machine under the measurements: what it is, how busy it is, how much memory a process holds."""
-
-from __future__ import annotations
+"""The machine: what it is, how busy it is, how much memory a process holds."""
 
 import os
 import platform
@@ -13,7 +11,7 @@ PACKAGES = ("numpy", "scipy", "numba", "tensorly", "pyttb", "pygenten")
 
 
 def machine() -> dict[str, Any]:
-    """Describe the machine and the versions; no names of hosts, no paths."""
+    """Describe the machine and the versions, without host names or paths."""
     versions: dict[str, str | None] = {}
     for package in PACKAGES:
         try:
@@ -34,15 +32,15 @@ def machine() -> dict[str, Any]:
 
 
 def load() -> list[float]:
-    """Processes that ran or waited for a core, in the mean over 1, 5 and 15 minutes."""
+    """Return the load averages over 1, 5 and 15 minutes."""
     return [round(value, 2) for value in os.getloadavg()]
 
 
 def limit_threads(count: int = THREADS) -> None:
-    """Give BLAS and OpenMP of all workers ``count`` threads; to be called before they start."""
+    """Limit BLAS and OpenMP of all workers to ``count`` threads; call it before they start."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = str(count)
-    # GenTen asks for this; without it Kokkos prints a warning and binds nothing.
+    # Without this Kokkos, which GenTen uses, prints a warning and binds nothing.
     os.environ.setdefault("OMP_PROC_BIND", "false")
 
 
@@ -52,12 +50,12 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """Return the most memory this process has held since the last :func:`forget_peak` (Linux)."""
+    """Return the peak memory of this process since the last :func:`forget_peak` (Linux)."""
     return _status("VmHWM")
 
 
 def forget_peak() -> None:
-    """Start the peak anew from the memory held now (Linux)."""
+    """Reset the peak to the memory held now (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

@@ -1,6 +1,4 @@
-"""Time contenders side by side, each in a process of its own, in turns."""
-
-from __future__ import annotations
+"""Time contenders in turns, each in a separate process."""
 
 import os
 import time
@@ -21,10 +19,11 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contender:
-    """``target`` names a function ``module:name`` that, called with ``options``, prepares and returns a run.
+    """``target`` names a function ``module:name`` that takes ``options`` and returns a run.
 
-    The run takes nothing; it returns numbers to record, among them ``seconds`` if it timed itself and ``curve``,
-    a list of (seconds, cost), if it has one. Unless ``warm`` is off it is run once before it is timed.
+    The run takes no arguments and returns numbers to record, among them ``seconds`` if it timed
+    itself and ``curve``, a list of (seconds, cost), if it has one. With ``warm`` it runs once
+    before it is timed.
     """
 
     name: str
@@ -35,7 +34,7 @@ class Contender:
 
 
 def race(contenders: Sequence[Contender]) -> dict[str, Numbers]:
-    """Run every contender ``repeats`` times, one after another in rounds, and sum up what they measured."""
+    """Run every contender ``repeats`` times, in rounds, and summarise what they measured."""
     workers = {contender.name: _Worker(contender) for contender in contenders}
     rounds: dict[str, list[Numbers]] = {name: [] for name in workers}
     for turn in range(max(contender.repeats for contender in contenders)):
@@ -46,7 +45,7 @@ def race(contenders: Sequence[Contender]) -> dict[str, Numbers]:
 
 
 def summary(runs: Sequence[Numbers]) -> Numbers:
-    """Median and quartiles of the seconds, all of them, all curves, and medians of every other number.
+    """Return all seconds and curves, median and quartiles of seconds, medians of other numbers.
 
     >>> summary([{"seconds": 1.0, "cost": 5.0}, {"seconds": 3.0, "cost": 5.0}])["seconds"]
     2.0
@@ -64,7 +63,7 @@ def summary(runs: Sequence[Numbers]) -> Numbers:
 
 
 class _Worker:
-    """A process that prepares a contender once and runs it when told to."""
+    """A process that prepares a contender once and runs it on demand."""
 
     def __init__(self, contender: Contender) -> None:
         context = get_context("spawn")
@@ -93,7 +92,7 @@ class _Worker:
 
 
 def _serve(pipe: Connection, contender: Contender) -> None:
-    # GenTen tells its story on the standard output whether it is asked to or not.
+    # GenTen always writes to the standard output.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         module, name = contender.target.split(":")
@@ -107,10 +106,10 @@ def _serve(pipe: Connection, contender: Contender) -> None:
         while pipe.recv() == "run":
             pipe.send(_timed(run))
         pipe.send({"peak_bytes": peak_bytes()})
-    except Exception as error:  # the parent shows it; a worker has no terminal of its own
+    except Exception as error:  # the parent shows it; a worker has no terminal
         pipe.send(f"{contender.name}: {type(error).__name__}: {error}")
     finally:
-        # Kokkos aborts in its destructors when Python ends; nothing is left to save.
+        # Kokkos aborts in its destructors when Python exits; there is nothing left to save.
         os._exit(0)
 
 

@@ -1,13 +1,10 @@
-"""The library's own kernels and sweeps as contenders."""
-
-from __future__ import annotations
+"""Kernels and sweeps of scoup as contenders."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
@@ -18,9 +15,8 @@ from scoup.solvers import als, cd
 from scoup.terms import grams_of, terms_of
 from scoup.threads import serial_blas, threads
 
-Array = NDArray[Any]
 Run = Callable[[], dict[str, Any] | None]
-SWEEPS = 5
+TIMED_SWEEPS = 5
 
 
 def facebook(
@@ -36,7 +32,7 @@ def facebook(
 
 
 def coupled_sweep(rank: int, dtype: str = "float64") -> Run:
-    """One coupled ALS sweep: MTTKRPs of the tensor, products of the matrix, solves and loss, as a fit makes it."""
+    """One coupled ALS sweep as in a fit: MTTKRPs, products with the matrix, solves and loss."""
     return _sweep(facebook(dtype=dtype), rank)
 
 
@@ -54,21 +50,21 @@ def _sweep(coupled: CoupledData, rank: int, solver: str = "als") -> Run:
     update = cd.coordinate_pass if solver == "cd" else als.least_squares
 
     def run() -> dict[str, float]:
-        # As sweeps follow one another in a fit; the first is not counted, nor is that of a peer.
-        current, its_grams = list(flat), list(grams)
+        # Sweeps follow one another as in a fit; the first is not timed, as for the peers.
+        current, current_grams = list(flat), list(grams)
         with serial_blas():
-            als.advance(terms, current, its_grams, update=update)
+            als.advance(terms, current, current_grams, update=update)
             start = time.perf_counter()
-            for _ in range(SWEEPS):
-                als.advance(terms, current, its_grams, update=update)
-            return {"seconds": (time.perf_counter() - start) / SWEEPS}
+            for _ in range(TIMED_SWEEPS):
+                als.advance(terms, current, current_grams, update=update)
+            return {"seconds": (time.perf_counter() - start) / TIMED_SWEEPS}
 
     return run
 
 
 def growing_sweep(rank: int, cells: int, count: int) -> Run:
-    """One coupled sweep on two threads and on one, and the memory it takes with its data."""
-    # One small sweep brings in the code, so that it does not count as memory of the data.
+    """One coupled sweep on two threads and on one, and its memory, data included."""
+    # A small sweep first, so that code does not count as memory of the data.
     _sweep(facebook(100_000, 200_000), rank)()
     release()
     forget_peak()
@@ -119,8 +115,8 @@ def mttkrp(rank: int, mode: int | None = None, dtype: str = "float64") -> Run:
 
 
 def gathered(fibres: kernels.Fibres, modes: Sequence[int], rank: int) -> int:
-    """Bytes of factor rows that the kernels read: a leaf row for each cell, the others for each fibre."""
-    fibre_rows = sum(fibres.host(n).starts.size - 1 for n in modes)
+    """Bytes of factor rows that kernels read: one leaf row per cell, the others per fibre."""
+    fibre_rows = sum(fibres.order_for(n).starts.size - 1 for n in modes)
     return (len(modes) * fibres.values.size + fibre_rows) * rank * fibres.values.itemsize
 
 
@@ -134,7 +130,8 @@ def leave_two_out(rank: int = 2) -> Run:
         start = time.perf_counter()
         with serial_blas():
             whole = folds.products(coupled)
-            found = folds.match_folds(whole, held, folds.Setting(rank), [("least_squares", 0.0)])
-        return {"seconds": time.perf_counter() - start, "folds": float(len(found[0].cosine))}
+            setting, rules = folds.Setting(rank=rank), [("least_squares", 0.0)]
+            matches = folds.match_folds(whole, held, setting, rules)
+        return {"seconds": time.perf_counter() - start, "folds": float(len(matches[0].cosine))}
 
     return run

@@ -1,6 +1,4 @@
-"""What a part of the benchmark found, as a record and as a file."""
-
-from __future__ import annotations
+"""The outcome of one part of the benchmark, as a record and as a file."""
 
 import json
 import os
@@ -36,7 +34,7 @@ class Stored:
 
 
 def write(part: str, outcome: Outcome, before: list[float]) -> Path:
-    """Write an outcome beside a description of the machine, whole or not at all; infinities as null."""
+    """Write an outcome and a description of the machine, atomically, with infinities as null."""
     OUT.mkdir(parents=True, exist_ok=True)
     path, unfinished = OUT / f"{part}.json", OUT / f"{part}.json.part"
     checks = [{**asdict(check), "met": check.met} for check in outcome.checks]

@@ -1,24 +1,21 @@
-"""Kernels and sweeps of what a user would pick instead, brought to the shape of a contender."""
-
-from __future__ import annotations
+"""Kernels and sweeps of other libraries as contenders."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks import data
+from scoup.records import Array
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
 Run = Callable[[], dict[str, float] | None]
 
 
 def pyttb_sparse(tensor: SparseTensor) -> Any:
-    """Give pyttb a sparse tensor."""
+    """Convert a sparse tensor to pyttb."""
     import pyttb
 
     subs = np.ascontiguousarray(tensor.coords.T.astype(np.int64))
@@ -29,14 +26,14 @@ def pyttb_sparse(tensor: SparseTensor) -> Any:
 
 
 def pyttb_dense(tensor: Array) -> Any:
-    """Give pyttb a dense tensor, which it wants in Fortran's order."""
+    """Convert a dense tensor to pyttb, in Fortran order."""
     import pyttb
 
     return pyttb.tensor(np.asfortranarray(tensor), copy=False)
 
 
 def genten_sweep(rank: int, method: str = "MttkrpDefault", sweeps: int = 5) -> Run:
-    """GenTen's CP-ALS of the tensor alone: seconds a sweep, set-up taken off by a run of one sweep."""
+    """GenTen's CP-ALS of the tensor alone: seconds per sweep, without set-up."""
     import pygenten
     import pyttb
 
@@ -67,10 +64,10 @@ def pyttb_mttkrp(rank: int, mode: int) -> Run:
 
 
 def scipy_mttkrps(rank: int, way: str = "fibres") -> Run:
-    """All three MTTKRPs by scipy CSR products, indices arranged beforehand.
+    """All three MTTKRPs by scipy CSR products, with prepared indices.
 
-    ``fibres``: sum each (mode, other) fibre over the third mode, scale, sum by row. ``cells``: one product
-    with the gathered and multiplied rows of all cells.
+    ``fibres``: sum each (mode, other) fibre over the third mode, scale, sum by row. ``cells``: one
+    product with the gathered and multiplied rows of all cells.
     """
     tensor = data.load_wall()
     factors = data.start(tensor.shape, rank)
@@ -84,13 +81,13 @@ def scipy_mttkrps(rank: int, way: str = "fibres") -> Run:
 
 
 def _cell_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], Array]:
-    one, two = (n for n in range(3) if n != mode)
+    left, right = (n for n in range(3) if n != mode)
     columns = np.arange(tensor.nnz)
     rows = sparse.csr_array(
         (tensor.values, (tensor.coords[mode], columns)), shape=(tensor.shape[mode], tensor.nnz)
     )
     return lambda factors: (
-        rows @ (factors[one][tensor.coords[one]] * factors[two][tensor.coords[two]])
+        rows @ (factors[left][tensor.coords[left]] * factors[right][tensor.coords[right]])
     )
 
 
@@ -102,7 +99,7 @@ def _fibre_plan(tensor: SparseTensor, mode: int) -> Callable[[Sequence[Array]], 
     inner = sparse.csr_array(
         (tensor.values, (which, tensor.coords[leaf])), shape=(fibres.size, tensor.shape[leaf])
     )
-    place = (fibres // tensor.shape[middle], np.arange(fibres.size))
-    outer = sparse.csr_array((np.ones(fibres.size), place), shape=(tensor.shape[mode], fibres.size))
+    cells = (fibres // tensor.shape[middle], np.arange(fibres.size))
+    outer = sparse.csr_array((np.ones(fibres.size), cells), shape=(tensor.shape[mode], fibres.size))
     index = fibres % tensor.shape[middle]
     return lambda factors: outer @ ((inner @ factors[leaf]) * factors[middle][index])

@@ -1,12 +1,11 @@
-"""How often the recommended rank is the planted one: `python -m benchmarks.ranks` (10 minutes on one core).
+"""How often the recommended rank is the planted one: `python -m benchmarks.ranks` (10 minutes).
 
-Each data set has three modes of 18 to 45 indices, a matrix of 15 to 40 columns on a random mode, a true rank from
-2 to 8, and noise of a given share of the signal's norm on both blocks. Ranks 1 to 10 are tried. The rule was made
-on data sets 0 to 19, and what it calls negligible was set right on 1000 to 1019, where positive factors had shown it to
-be wrong. Nothing was tuned on data sets from 2000 on; the new rule and the old were compared on them once.
+Each data set has three modes of 18 to 45 indices, a matrix of 15 to 40 columns on a random mode, a
+true rank from 2 to 8, and noise of a given share of the signal's norm on both blocks. Ranks 1 to 10
+are tried. The rule was designed on data sets 0 to 19, and its threshold of what is negligible was
+corrected on 1000 to 1019, where positive factors had shown it to be wrong. Nothing was tuned on
+data sets from 2000 on; the new rule and the old one were compared on them once.
 """
-
-from __future__ import annotations
 
 import sys
 import time
@@ -18,11 +17,14 @@ from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import scan
 from scoup.seeds import generator
 
-DESIGN, FRESH = range(20), range(2000, 2020)
+DESIGN_SEEDS, FRESH_SEEDS = range(20), range(2000, 2020)
 
 
 def planted(seed, kind="generic", noise=0.3, ranks=(2, 8), sizes=(18, 45)):
-    """Return coupled data and its true rank; ``kind`` is generic, nonnegative, collinear (cosine 0.5) or noise."""
+    """Return coupled data and its true rank.
+
+    ``kind`` is generic, nonnegative, collinear (columns have a cosine of 0.5) or noise.
+    """
     rng = generator(seed, "study")
     rank = int(rng.integers(ranks[0], ranks[1] + 1))
     shape = tuple(int(size) for size in rng.integers(sizes[0], sizes[1] + 1, 3))
@@ -42,36 +44,37 @@ def planted(seed, kind="generic", noise=0.3, ranks=(2, 8), sizes=(18, 45)):
 
 
 def _factor(size, rank, kind, rng):
-    """Draw (size, rank) factors; a direction that all columns have in common makes their cosine 0.5."""
+    """Draw a factor (size, rank); a common direction makes the cosine of its columns 0.5."""
     common = rng.standard_normal((size, 1)) if kind == "collinear" else 0.0
     factor = common + rng.standard_normal((size, rank))
     return np.abs(factor) if kind == "nonnegative" else factor
 
 
-def study(name, seeds, **how):
-    """Print how often the planted rank was recommended, how often none was, and every other answer."""
+def study(name, seeds, **options):
+    """Print how often the planted rank was recommended, or none, and list all other answers."""
     start, right, unsure, wrong = time.perf_counter(), 0, 0, []
     for seed in seeds:
-        data, truth = planted(seed, **how)
+        data, truth = planted(seed, **options)
         advice = recommend(scan(data, range(1, 11)))
         right += advice.rank == truth
         unsure += advice.rank is None
         wrong += [] if advice.rank in (truth, None) else [(seed, truth, advice.rank)]
     seconds = (time.perf_counter() - start) / len(seeds)
     print(
-        f"{name:38} right {right:2d} of {len(seeds)}, not sure {unsure:2d}, other {wrong}, {seconds:.1f} s each",
+        f"{name:38} right {right:2d} of {len(seeds)}, not sure {unsure:2d}, other {wrong}, "
+        f"{seconds:.1f} s each",
         flush=True,
     )
 
 
 def main():
-    """Run every study, or those whose name holds the word given."""
+    """Run every study, or those whose name contains the word on the command line."""
     word = sys.argv[1] if len(sys.argv) > 1 else ""
-    cases = [("generic, noise 30 %, design", DESIGN, {})]
+    cases = [("generic, noise 30 %, design", DESIGN_SEEDS, {})]
     cases += [
         (
             f"{kind}, noise {share:.0%}, fresh".replace("%", " %"),
-            FRESH,
+            FRESH_SEEDS,
             {"kind": kind, "noise": share},
         )
         for kind, share in [
@@ -82,9 +85,9 @@ def main():
             ("collinear", 0.3),
         ]
     ]
-    for name, seeds, how in [*cases, ("pure noise, fresh", FRESH, {"kind": "noise"})]:
+    for name, seeds, options in [*cases, ("pure noise, fresh", FRESH_SEEDS, {"kind": "noise"})]:
         if word in name:
-            study(name, seeds, **how)
+            study(name, seeds, **options)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""The peers' whole fits as contenders: cost against time from the shared start, and memory.
+"""Whole fits of other libraries as contenders: cost against time from the shared start, and memory.
 
-All of them fit the tensor alone but TensorLy's CMTF, which takes one dense matrix on the first mode. Their factors
-are noted after each sweep, off the clock, and judged by our objective with the best side factor, so that a peer
-which knows nothing of the matrix is not charged for it.
+All fit the tensor alone, except TensorLy's CMTF, which takes one dense matrix on the first mode.
+Their factors are recorded after each sweep, with the clock stopped, and judged by our objective
+with the best side factor, so that a peer that ignores the matrix is not penalised for it.
 """
-
-from __future__ import annotations
 
 import contextlib
 import time
@@ -20,45 +18,46 @@ import numpy as np
 from benchmarks import data
 from benchmarks.fits import problem
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
-from benchmarks.ours import Array, Run
+from benchmarks.ours import Run
 from benchmarks.peers import pyttb_dense, pyttb_sparse
 from scoup import CoupledData
 from scoup.linear import pseudoinverse
+from scoup.records import Array
 from scoup.solvers.als import weighted
 from scoup.start import with_sides
 from scoup.terms import block_losses, grams_of, terms_of
 
 
 class EnoughError(Exception):
-    """A peer has made the sweeps it was asked for, or used up its time; not all of them can be told to stop."""
+    """A peer has done its sweeps or used up its time; raised as not all of them can be stopped."""
 
 
-class Notes:
-    """Factors after each sweep with the seconds until then, the time for noting taken off."""
+class Recorder:
+    """Factors and seconds after each sweep, without the time for recording them."""
 
-    def __init__(self, sweeps: int, patience: float = float("inf")) -> None:
-        self.sweeps, self.patience = sweeps, patience
+    def __init__(self, sweeps: int, max_seconds: float = float("inf")) -> None:
+        self.sweeps, self.max_seconds = sweeps, max_seconds
         self.marks: list[tuple[float, list[Array]]] = []
         self._begin = time.perf_counter()
 
     def add(self, factors: Sequence[Array]) -> None:
-        """Note the factors; raise :class:`EnoughError` when that was the last sweep."""
+        """Record the factors; raise :class:`EnoughError` after the last sweep."""
         now = time.perf_counter()
         self.marks.append((now - self._begin, [np.array(factor) for factor in factors]))
-        if len(self.marks) >= self.sweeps or self.marks[-1][0] > self.patience:
+        if len(self.marks) >= self.sweeps or self.marks[-1][0] > self.max_seconds:
             raise EnoughError
         self._begin += time.perf_counter() - now
 
 
 def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
-    """Return the coupled cost of given modes, with the best scale of each component and the best side factors."""
+    """Return a function: the coupled cost of given modes with the best scales and side factors."""
     terms = terms_of(coupled)
 
     def cost(modes: Sequence[Array]) -> float:
         flat = [np.ascontiguousarray(mode, dtype=np.float64) for mode in modes]
         position = len(flat) - 1
         grams, rhs = grams_of(flat), terms[0].rhs(flat, position)
-        # pyttb keeps the scale of its components apart; at a least-squares solution it is the best one.
+        # pyttb stores the scale of its components separately; at a solution it is the best one.
         if terms[0].masked:
             rows = terms[0].gram(flat, grams, position)
             system = np.einsum("if,ig,ifg->fg", flat[position], flat[position], rows)
@@ -72,31 +71,31 @@ def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
     return cost
 
 
-Solve = Callable[[Notes], Any]
+Solve = Callable[[Recorder], Any]
 
 
 def tensorly_cmtf(name: str, rank: int, own_start: bool = False) -> Solve:
-    """TensorLy's coupled factorization, from the shared start or from its own (an SVD of each unfolding)."""
+    """TensorLy's coupled factorization, from the shared start or its own SVD of each unfolding."""
     from tensorly.decomposition import _cmtf_als as module
 
-    del name  # it takes BrainQ and nothing else of ours
+    del name  # BrainQ is the only data it can take
     tensor, questions = data.load_brainq()
     begin: Any = "svd" if own_start else (None, data.start(tensor.shape, rank))
 
-    def solve(notes: Notes) -> None:
+    def solve(recorder: Recorder) -> None:
         plain, seen = module.khatri_rao, [0]
 
-        def watched(matrices: Any, skip_matrix: int) -> Any:
-            # A sweep begins with the last mode: what is there by then is the result of the sweep before.
+        def recording(matrices: Any, skip_matrix: int) -> Any:
+            # A sweep starts with the last mode: the factors are still those of the previous sweep.
             if skip_matrix == len(matrices) - 1:
                 seen[0] += 1
                 if seen[0] > 1:
-                    notes.add(matrices)
+                    recorder.add(matrices)
             return plain(matrices, skip_matrix=skip_matrix)
 
-        with patch.object(module, "khatri_rao", watched):
+        with patch.object(module, "khatri_rao", recording):
             module.coupled_matrix_tensor_3d_factorization(
-                tensor, questions, rank, init=begin, n_iter_max=notes.sweeps + 1, tol=-1.0
+                tensor, questions, rank, init=begin, n_iter_max=recorder.sweeps + 1, tol=-1.0
             )
 
     return solve
@@ -110,7 +109,7 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
     tensor: Any = block.values
     mask = None if block.mask is None else np.asarray(block.mask, dtype=tensor.dtype)
 
-    def solve(notes: Notes) -> None:
+    def solve(recorder: Recorder) -> None:
         seen = [0]
 
         def note(model: Any, error: Any) -> None:
@@ -118,14 +117,14 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
             weights, modes = model
             seen[0] += 1
             if seen[0] > 1:  # the first is the start
-                notes.add([modes[0] * weights, *modes[1:]])
+                recorder.add([modes[0] * weights, *modes[1:]])
 
         begin = (None, data.start(tensor.shape, rank))
-        # Its callback fails where the tolerance is zero.
+        # Its callback fails if the tolerance is zero.
         parafac(
             tensor,
             rank,
-            n_iter_max=notes.sweeps + 1,
+            n_iter_max=recorder.sweeps + 1,
             init=begin,
             tol=1e-300,
             mask=mask,
@@ -135,11 +134,11 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
     return solve
 
 
-class _Watched:
-    """A pyttb tensor that tells when a sweep begins."""
+class _RecordingTensor:
+    """A pyttb tensor that records the factors when a sweep starts."""
 
-    def __init__(self, tensor: Any, notes: Notes) -> None:
-        self._tensor, self._notes, self._sweeps = tensor, notes, 0
+    def __init__(self, tensor: Any, recorder: Recorder) -> None:
+        self._tensor, self._recorder, self._sweeps = tensor, recorder, 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tensor, name)
@@ -148,7 +147,7 @@ class _Watched:
         if mode == 0:
             self._sweeps += 1
             if self._sweeps > 1:
-                self._notes.add(factors)
+                self._recorder.add(factors)
         return self._tensor.mttkrp(factors, mode)
 
 
@@ -160,9 +159,9 @@ def pyttb_cp(name: str, rank: int) -> Solve:
     tensor = pyttb_dense(values) if isinstance(values, np.ndarray) else pyttb_sparse(values)
     begin = pyttb.ktensor([np.asfortranarray(factor) for factor in data.start(values.shape, rank)])
 
-    def solve(notes: Notes) -> None:
-        options = {"stoptol": -1.0, "maxiters": notes.sweeps + 1, "init": begin, "printitn": 0}
-        pyttb.cp_als(_Watched(tensor, notes), rank, **options)
+    def solve(recorder: Recorder) -> None:
+        options = {"stoptol": -1.0, "maxiters": recorder.sweeps + 1, "init": begin, "printitn": 0}
+        pyttb.cp_als(_RecordingTensor(tensor, recorder), rank, **options)
 
     return solve
 
@@ -175,15 +174,15 @@ PEERS: dict[str, Callable[..., Solve]] = {
 
 
 def curve(
-    peer: str, name: str, rank: int, sweeps: int, patience: float = float("inf"), **options: Any
+    peer: str, name: str, rank: int, sweeps: int, max_seconds: float = float("inf"), **options: Any
 ) -> Run:
-    """Run a peer for so many sweeps, or until patience runs out; then judge what it came to after each."""
+    """Run a peer for ``sweeps`` or ``max_seconds``; then compute its cost after each sweep."""
     solve, cost = PEERS[peer](name, rank, **options), judge(problem(name))
 
     def run() -> dict[str, Any]:
-        notes = Notes(sweeps, patience)
-        _quietly(solve, notes)
-        points = [(at, cost(modes)) for at, modes in notes.marks]
+        recorder = Recorder(sweeps, max_seconds)
+        _quietly(solve, recorder)
+        points = [(at, cost(modes)) for at, modes in recorder.marks]
         return {
             "seconds": points[-1][0],
             "cost": points[-1][1],
@@ -194,14 +193,14 @@ def curve(
     return run
 
 
-def _quietly(solve: Solve, notes: Notes) -> None:
+def _quietly(solve: Solve, recorder: Recorder) -> None:
     with warnings.catch_warnings(), contextlib.suppress(EnoughError):
         warnings.simplefilter("ignore")
-        solve(notes)
+        solve(recorder)
 
 
 def _genten(name: str, rank: int, method: str = "MttkrpSingle") -> Callable[[int], tuple[Any, Any]]:
-    """GenTen's CP-ALS of the tensor alone: a function of the number of sweeps that returns model and history."""
+    """Return a function of the number of sweeps: model and history of GenTen's CP-ALS."""
     import pygenten
     import pyttb
 
@@ -226,9 +225,9 @@ def _genten(name: str, rank: int, method: str = "MttkrpSingle") -> Callable[[int
 
 
 def genten_curve(name: str, rank: int, sweeps: int, **options: Any) -> Run:
-    """GenTen's own history of its residual; what it does before its own clock starts counts.
+    """GenTen's history of its residual; its work before its clock starts counts.
 
-    The cost of the matrix, where there is one, is that of its best side factor at GenTen's last factors.
+    The cost of a matrix is that of the best side factor for GenTen's last factors.
     """
     import pygenten
 
@@ -249,8 +248,8 @@ def genten_curve(name: str, rank: int, sweeps: int, **options: Any) -> Run:
 
 
 def memory(peer: str, name: str, rank: int) -> Run:
-    """Peak memory of two sweeps of a peer above what the process held before it had any data; the data counts."""
-    import pygenten  # noqa: F401 - the code of all peers is in memory before the data is
+    """Peak memory of two sweeps of a peer, data included, above what the process held before."""
+    import pygenten  # noqa: F401 - the code of all peers is loaded before the data
     import pyttb  # noqa: F401
     import tensorly.decomposition  # noqa: F401
 
@@ -261,7 +260,7 @@ def memory(peer: str, name: str, rank: int) -> Run:
         solve: Any = _genten(name, rank) if peer == "genten" else PEERS[peer](name, rank)
         forget_peak()
         begin = time.perf_counter()
-        solve(2) if peer == "genten" else _quietly(solve, Notes(2))
+        solve(2) if peer == "genten" else _quietly(solve, Recorder(2))
         seconds = time.perf_counter() - begin
         return {"seconds": seconds, "data_bytes": size, "fit_bytes": float(peak_bytes() - before)}
 

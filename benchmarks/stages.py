@@ -1,61 +1,81 @@
-"""Where the time of a run went: ``python -m benchmarks.stages results`` reads the facts of its jobs, stage by stage.
+"""Where the time of a run went: ``python -m benchmarks.stages results``, stage by stage.
 
-Start-up is the processor time that a job had used when its own work began: Python itself and its imports. All that
-Snakemake itself takes counts as start-up too, as a stage called scheduling.
+Every job leaves its facts as a JSON file next to its log. Start-up is the processor time that a job
+had used when its work began: Python and its imports. All of Snakemake's own time counts as
+start-up, of a stage called scheduling.
 """
-
-from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from scoup import store
-from scoup.job import read_facts
 from scoup.scorecard import insert
 
 HEAD = "| stage | jobs | processor time (s) | of it start-up (s) | wall-clock time, added up (s) |"
-Row = tuple[str, int, float, float, float]
+# Rules that serve several experiments, whose name is next in the path of the log.
+SHARED_RULES = ("experiments", "parts")
 
 
-def stages(logs: Path) -> list[Row]:
-    """Add up jobs, processor time, start-up and wall-clock time of every stage, the longest first."""
-    sums: dict[str, list[float]] = {}
+class Stage(NamedTuple):
+    """A stage of the workflow with the sums over its jobs, times in seconds."""
+
+    name: str
+    jobs: int
+    processor: float
+    startup: float
+    wall_clock: float
+
+
+def stages(logs: Path) -> list[Stage]:
+    """Sum jobs and times over the facts of every stage, the longest first."""
+    sums: dict[str, Stage] = {}
     for path in logs.rglob("*.json"):
-        facts = read_facts(path)
-        if "ended" in facts:
-            row = sums.setdefault(facts["rule"], [0, 0.0, 0.0, 0.0])
-            job = (1, facts["processor"], facts["startup"], facts["ended"] - facts["started"])
-            row[:] = [total + value for total, value in zip(row, job, strict=True)]
-    rows = [(name, int(row[0]), row[1], row[2], row[3]) for name, row in sums.items()]
-    return sorted(rows, key=lambda row: -row[2])
+        facts = store.read_json(path)
+        if "processor" in facts:
+            parts = path.relative_to(logs).with_suffix("").parts
+            name = " ".join(parts[: 2 if parts[0] in SHARED_RULES else 1])
+            before = sums.get(name, Stage(name, 0, 0.0, 0.0, 0.0))
+            sums[name] = Stage(
+                name,
+                before.jobs + 1,
+                before.processor + facts["processor"],
+                before.startup + facts["startup"],
+                before.wall_clock + facts["ended"] - facts["started"],
+            )
+    return sorted(sums.values(), key=lambda stage: -stage.processor)
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Lay the stages out as Markdown, with their sum, and say what share is not start-up.
+def table(rows: Iterable[Stage]) -> str:
+    """Return the stages and their sum as Markdown, and what share of the time is not start-up.
 
-    >>> print(table([("fit", 2, 8.0, 2.0, 9.0)]).splitlines()[-1])
+    >>> print(table([Stage("fit", 2, 8.0, 2.0, 9.0)]).splitlines()[-1])
     75 % of the processor time is the jobs' own work: reading data, computing, writing.
     """
     rows = list(rows)
-    total = ("all", *(sum(row[n] for row in rows) for n in (1, 2, 3, 4)))
+    jobs, processor, startup, wall_clock = (sum(row[n] for row in rows) for n in (1, 2, 3, 4))
+    total = Stage("all", jobs, processor, startup, wall_clock)
     lines = [
-        f"| {name} | {jobs} | {cpu:.0f} | {start:.0f} | {wall:.0f} |"
-        for name, jobs, cpu, start, wall in [*rows, total]
+        f"| {row.name} | {row.jobs} | {row.processor:.0f} | {row.startup:.0f} "
+        f"| {row.wall_clock:.0f} |"
+        for row in [*rows, total]
     ]
-    share = 1 - float(total[3]) / max(float(total[2]), 1e-9)
-    said = f"{100 * share:.0f} % of the processor time is the jobs' own work: reading data, computing, writing."
-    return "\n".join([HEAD, "|---" * 5 + "|", *lines, "", said])
+    percent = 100 * (1 - startup / max(processor, 1e-9))
+    remark = (
+        f"{percent:.0f} % of the processor time is the jobs' own work: "
+        "reading data, computing, writing."
+    )
+    return "\n".join([HEAD, "|---" * 5 + "|", *lines, "", remark])
 
 
-def main(results: str, readme: str = "") -> None:
-    """Print the table, or put it between the markers of a README."""
+def main(results: str, page: str = "") -> None:
+    """Print the table, or put it between the markers of a page."""
     text = table(stages(Path(results) / "logs"))
-    if not readme:
+    if page:
+        store.write_text(page, insert(Path(page).read_text(), "stages", text))
+    else:
         print(text)
-        return
-    path = Path(readme)
-    store.write_text(path, insert(path.read_text(), "stages", text))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""The benchmark in words: a table of ratios for the README, and plain text for the terminal."""
-
-from __future__ import annotations
+"""The benchmark in words: a table of ratios for the documentation, and text for the terminal."""
 
 from collections.abc import Sequence
 from math import isinf
@@ -12,24 +10,29 @@ from benchmarks.outcome import Stored
 from scoup import store
 from scoup.scorecard import insert
 
-# One-minute load from which a part was not alone: its own threads, and half a process more.
-BUSY = 2.5
-# What a reader of the ratios must know of how the settings came about.
-CARE = (
-    "Parts can be run apart, at different times; those marked (busy) shared the machine with something else.",
-    "Dense data: of noise 0.5, 2 and 5 the last was taken, since from the shared random start ALS ends in a poor local "
-    "minimum at the others.",
-    "`scoup complete (1, 300, 1)` with 2 repetitions and a tolerance of 1e-4 was chosen from about ten settings tried "
-    "on this very data; the paper's (3, 86, 1) with 4 ends 0.33 % above the best cost and never comes within 0.1 %.",
-    "The strides of ALS with missing cells were tuned on these three masks, and costs count as equal to six digits.",
-    "Memory: sparse input is counted as lists of cells with 32-bit indices, 20 bytes a cell of the tensor and 16 of "
-    "the matrix; the same matrix as CSR takes 12, and the ratios would be a sixth larger.",
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+# One-minute load above which something else was running: two threads and half a process.
+MAX_QUIET_LOAD = 2.5
+# How the settings were chosen.
+CAVEATS = (
+    "Parts may be run at different times; those marked (busy) shared the machine with something "
+    "else.",
+    "Dense data: noise of 5 was chosen from 0.5, 2 and 5; with the others ALS ends in a poor local "
+    "minimum from the shared random start.",
+    "`scoup complete (1, 300, 1)` with 2 repetitions and a tolerance of 1e-4 was chosen from about "
+    "ten settings tried on the same data; the paper's (3, 86, 1) with 4 repetitions ends 0.33 % "
+    "above the best cost and never comes within 0.1 %.",
+    "The step sizes of ALS with missing cells were tuned on these three masks; costs count as "
+    "equal if they agree to six digits.",
+    "Memory: sparse input is counted as lists of cells with 32-bit indices, 20 bytes per cell of "
+    "the tensor and 16 per cell of the matrix; as CSR the matrix takes 12, and the ratios would be "
+    "a sixth larger.",
 )
-SHOWN = ("dense", "sparse", "missing", "growth", "memory")
+FIGURES = ("dense", "sparse", "missing", "growth", "memory")
 
 
 def number(value: float) -> str:
-    """A number as people write it; a time that was never reached makes an infinite ratio.
+    """Format a number; an infinite ratio means that a cost was never reached.
 
     >>> number(0.123456), number(1234.5), number(1e-9), number(float("inf"))
     ('0.123', '1,234', '1e-09', 'never')
@@ -40,7 +43,7 @@ def number(value: float) -> str:
 
 
 def spread(check: Check) -> str:
-    """The median, with its quartiles where there are any.
+    """Format the median, with its quartiles if there are any.
 
     >>> from benchmarks.curves import Spread
     >>> spread(Check("x", Spread(1.0, 2.0, 3.0), "<=", 5.0))
@@ -53,62 +56,64 @@ def spread(check: Check) -> str:
 
 
 def markdown(stored: Sequence[Stored]) -> str:
-    """The checks of all parts as a table, the machine and the roofline in words."""
+    """Return the checks of all parts as a table, with the machine and the roofline in words."""
     lines = [
         about(stored),
         "",
         "| part | what | median [quartiles] | goal | met |",
         "|---" * 5 + "|",
     ]
-    for one in stored:
-        part = f"{one.part} (busy)" if busy(one) else one.part
-        for check in one.outcome.checks:
+    for entry in stored:
+        part = f"{entry.part} (busy)" if busy(entry) else entry.part
+        for check in entry.outcome.checks:
             met = "yes" if check.met else "**no**"
             lines.append(
                 f"| {part} | {check.what} | {spread(check)} | {check.sign} {check.goal:g} | {met} |"
             )
-    for one in stored:
-        if one.part == "kernels":
-            lines += ["", "Against the machine's limits, measured in the same run:", ""]
-            lines += [f"- {remark}" for remark in one.outcome.remarks]
-    return "\n".join([*lines, "", "To be read with care:", "", *(f"- {line}" for line in CARE)])
+    for entry in stored:
+        if entry.part == "kernels":
+            lines += ["", "Compared with the limits of the machine, measured in the same run:", ""]
+            lines += [f"- {remark}" for remark in entry.outcome.remarks]
+    return "\n".join([*lines, "", "Caveats:", "", *(f"- {line}" for line in CAVEATS)])
 
 
 def busy(stored: Stored) -> bool:
-    """Whether something else ran beside a part, by the load before and after it."""
-    return max(stored.load[0][0], stored.load[1][0]) > BUSY
+    """Whether something else ran at the same time, by the load before and after a part."""
+    return max(stored.load[0][0], stored.load[1][0]) > MAX_QUIET_LOAD
 
 
 def about(stored: Sequence[Stored]) -> str:
-    """Say what was measured, on which machine, and how busy it was."""
+    """Describe what was measured, on which machine, and how busy it was."""
     machine = stored[0].machine
     versions = ", ".join(
         f"{name} {version}" for name, version in machine["versions"].items() if version
     )
-    busiest = max(max(one.load[0][0], one.load[1][0]) for one in stored)
+    busiest = max(max(entry.load[0][0], entry.load[1][0]) for entry in stored)
     return (
-        f"`make bench` on {machine['cores']} cores of an {machine['cpu']}, Python {machine['python']}, {versions}; "
-        f"load between parts at most {busiest:g}. Simulated data in the published shapes; contenders in processes of "
-        "their own, warm, in turns, from one random start; ratios are medians over all pairs of runs. "
-        '"Never" means that the slower one had not come that far when it was stopped.'
+        f"`make bench` on {machine['cores']} cores of an {machine['cpu']}, "
+        f"Python {machine['python']}, {versions}; load between parts at most {busiest:g}. "
+        "Simulated data in the published shapes. Contenders run warm, in turns, in separate "
+        "processes and from the same random start; ratios are medians over all pairs of runs. "
+        '"Never" means that the slower one had not reached that cost when it was stopped.'
     )
 
 
-def fill(readme: Path, stored: Sequence[Stored]) -> None:
-    """Put the table and the figures between the README's markers."""
+def fill(page: Path, stored: Sequence[Stored]) -> None:
+    """Put the table and the figures between the markers of a page."""
     if not stored:
         return
-    parts = {one.part for one in stored}
-    shown = [name for name in SHOWN if name in parts]
+    parts = {entry.part for entry in stored}
     pictures = [
-        f"![{name}: cost, time or memory](results/figures/bench/{name}.svg)" for name in shown
+        f"![{name}: cost, time or memory](../results/figures/bench/{name}.svg)"
+        for name in FIGURES
+        if name in parts
     ]
     block = "\n\n".join([markdown(stored), *pictures])
-    store.write_text(readme, insert(readme.read_text(), "bench", block))
+    store.write_text(page, insert(page.read_text(), "bench", block))
 
 
 def text(stored: Stored) -> str:
-    """Seconds and checks of one part, for the terminal."""
+    """Return seconds and checks of one part, for the terminal."""
     rows = [
         (who, number(r["seconds"]), " to ".join(number(q) for q in r["quartiles"]), len(r["runs"]))
         for who, r in stored.outcome.results.items()
@@ -128,7 +133,7 @@ def text(stored: Stored) -> str:
 
 
 def columns(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
-    """Lay out rows in columns.
+    """Align rows in columns.
 
     >>> print(columns([["als", 1.5]], ["what", "seconds"]))
     what  seconds

@@ -1,4 +1,4 @@
-"""How Sphinx builds the pages: `make docs`. Nothing is fetched; formulas are plain text."""
+"""Configuration of Sphinx for `make docs`. Nothing is downloaded; formulas are plain text."""
 
 import sys
 from pathlib import Path
@@ -23,5 +23,5 @@ pygments_style = "default"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"exclude-members": "__new__"}
-# Only asked for when used: the pages do without.
+# Optional imports that the pages do not need.
 autodoc_mock_imports = ["nibabel", "xarray", "sklearn"]

@@ -1,6 +1,4 @@
-"""Draw the pictures of the pages, the merges and the tutorial's figure: `python docs/draw.py` writes docs/pictures."""
-
-from __future__ import annotations
+"""Draw the pictures of the documentation: `python docs/draw.py` writes docs/pictures."""
 
 import os
 import shutil
@@ -15,46 +13,46 @@ from matplotlib.patches import Rectangle
 
 HERE = Path(__file__).resolve().parent
 BLUE, ORANGE, EMPTY = "#56a0d3", "#e8923c", "#ffffff"
-ROWS, COMMON = 8, 3  # the first three rows are in every sample
-FIRST, SECOND = [0, 1, 2, 3, 4], [0, 1, 2, 5, 6]
+ROWS, COMMON_ROWS = 8, 3  # the first three rows are in every sample
+FIRST_SAMPLE, SECOND_SAMPLE = [0, 1, 2, 3, 4], [0, 1, 2, 5, 6]
 
-# A factor is {row: ((colour, sign), (colour, sign))}, two columns; rows that are not there were not sampled.
+# A factor is {row: ((colour, sign), (colour, sign))}: its sampled rows with two columns each.
 Factor = dict[int, tuple[tuple[str, str], tuple[str, str]]]
 
 
-def factor(rows: list[int], one: tuple[str, str], two: tuple[str, str]) -> Factor:
+def factor(rows: list[int], left: tuple[str, str], right: tuple[str, str]) -> Factor:
     """Return a factor whose sampled rows all have the same two columns."""
-    return dict.fromkeys(rows, (one, two))
+    return dict.fromkeys(rows, (left, right))
 
 
 def repetitions() -> tuple[list[Factor], list[Factor]]:
-    """Return A, B, C of two repetitions: the second has its columns swapped, and blue turned about in A and B."""
-    first = [factor(FIRST, (BLUE, "+"), (ORANGE, "+")) for _ in "ABC"]
-    second = [factor(SECOND, (ORANGE, "+"), (BLUE, sign)) for sign in "--+"]
+    """Return A, B, C of two repetitions; the second has swapped columns, and -blue in A and B."""
+    first = [factor(FIRST_SAMPLE, (BLUE, "+"), (ORANGE, "+")) for _ in "ABC"]
+    second = [factor(SECOND_SAMPLE, (ORANGE, "+"), (BLUE, sign)) for sign in "--+"]
     return first, second
 
 
 def merged(order: list[tuple[int, int]], signs: list[str]) -> list[Factor]:
-    """Return the first repetition with the rows of the second added: columns in ``order``, blue times ``signs``."""
+    """Add the rows of the second repetition to the first: ``order`` of columns, blue times sign."""
     first, second = repetitions()
-    for mine, theirs, (one, two), sign in zip(first, second, order, signs, strict=True):
-        for row in SECOND[COMMON:]:
+    for target, source, (left, right), sign in zip(first, second, order, signs, strict=True):
+        for row in SECOND_SAMPLE[COMMON_ROWS:]:
             columns = [
-                (colour, _times(own, sign if colour == BLUE else "+"))
-                for colour, own in theirs[row]
+                (colour, _multiply_signs(old, sign if colour == BLUE else "+"))
+                for colour, old in source[row]
             ]
-            mine[row] = (columns[one], columns[two])
+            target[row] = (columns[left], columns[right])
     return first
 
 
-def _times(one: str, other: str) -> str:
-    return "+" if one == other else "-"
+def _multiply_signs(left: str, right: str) -> str:
+    return "+" if left == right else "-"
 
 
 def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> None:
     """Draw A, B and C side by side, the common rows in a grey frame."""
-    for place, (name, content) in enumerate(zip("ABC", factors, strict=True)):
-        left = 3.1 * place
+    for position, (name, content) in enumerate(zip("ABC", factors, strict=True)):
+        left = 3.1 * position
         for row in range(ROWS):
             cells = content.get(row, ((EMPTY, ""), (EMPTY, "")))
             for column, (colour, sign) in enumerate(cells):
@@ -74,7 +72,14 @@ def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> N
                     }
                     axes.text(left + column + 0.5, 0.45 - row, "−", **text)
         axes.add_patch(
-            Rectangle((left, 1 - COMMON), 2, COMMON, fill=False, edgecolor="#333333", linewidth=1.6)
+            Rectangle(
+                (left, 1 - COMMON_ROWS),
+                2,
+                COMMON_ROWS,
+                fill=False,
+                edgecolor="#333333",
+                linewidth=1.6,
+            )
         )
         axes.text(left + 1, 1.25, name, ha="center", fontsize=10)
     axes.set_title(title, fontsize=10, fontweight="bold", loc="left", x=0.02)
@@ -84,23 +89,29 @@ def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> N
 
 
 def merges() -> Figure:
-    """Draw two repetitions and what either merge makes of them."""
+    """Draw two repetitions and the results of both merges."""
     figure = Figure(figsize=(9.4, 3.8), layout="constrained")
     first, second = repetitions()
     apart = merged([(0, 1), (0, 1), (1, 0)], ["+", "+", "+"])
     joint = merged([(1, 0), (1, 0), (1, 0)], ["-", "-", "+"])
     panels = [
         (first, "repetition 1", "Colours are components.\nFramed: the common rows."),
-        (second, "repetition 2", "Columns in another order; blue\nis turned about (−) in A and B."),
+        (
+            second,
+            "repetition 2",
+            "Columns in another order; blue\nhas its sign flipped in A and B.",
+        ),
         (
             apart,
             "merge: paper",
-            "Each factor matched apart: −blue\nlooks unlike blue, so A and B take\norange. Columns are mixed.",
+            "Each factor matched alone: −blue\nlooks unlike blue, so A and B take\n"
+            "orange. Columns are mixed.",
         ),
         (
             joint,
             "merge: joint",
-            "One order for all factors, then\nsigns. The last row was never\nsampled and stays empty.",
+            "One order for all factors, then\nsigns. The last row was never\n"
+            "sampled and stays empty.",
         ),
     ]
     for axes, panel in zip(figure.subplots(1, 4), panels, strict=True):
@@ -109,7 +120,7 @@ def merges() -> Figure:
 
 
 def tutorial(target: Path) -> None:
-    """Run the tutorial and keep the figure that it draws."""
+    """Run the tutorial and copy the figure that it draws."""
     sys.path.insert(0, str(HERE.parent))
     from docs.run import run
 
@@ -121,7 +132,7 @@ def tutorial(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Letters stay letters, and the same picture is the same bytes.
+    # Text stays text, and the same picture is the same bytes.
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "scoup"})
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     pictures = HERE / "pictures"

@@ -1,9 +1,7 @@
-"""Run the code of a page, top to bottom: Python blocks share one namespace, console blocks are commands.
+"""Run the code of a page: Python blocks share a namespace, console blocks are commands.
 
-A block of text that follows a block of code is what the code must print (``...`` stands for anything).
+A text block after a code block is the expected output (``...`` stands for anything).
 """
-
-from __future__ import annotations
 
 import contextlib
 import doctest
@@ -13,7 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,41 +24,38 @@ COMMANDS = {
 }
 
 
-def steps(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (language, code, wanted output) for each block of a page that is run."""
-    found = [(kind, body) for kind, body in FENCE.findall(text)]
-    for place, (kind, body) in enumerate(found):
-        follows = found[place + 1 : place + 2]
-        wanted = follows[0][1] if follows and follows[0][0] == "text" else ""
-        if kind in ("python", "console"):
-            yield kind, body, wanted
+def steps(text: str) -> list[tuple[str, str, str]]:
+    """Return (language, code, expected output) for each block of a page that is run."""
+    blocks = [*FENCE.findall(text), ("", "")]
+    return [
+        (language, code, output if kind == "text" else "")
+        for (language, code), (kind, output) in pairwise(blocks)
+        if language in ("python", "console")
+    ]
 
 
 def run(page: str | Path, folder: str | Path) -> dict[str, Any]:
-    """Run a page with ``folder`` as the working folder and return the names that its Python blocks made."""
+    """Run a page with ``folder`` as the working directory; return the names it defines."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.chdir(folder):
-        for kind, code, wanted in steps(Path(page).read_text()):
-            told = _python(code, names, page) if kind == "python" else _console(code)
-            if wanted and not doctest.OutputChecker().check_output(wanted, told, FLAGS):
-                raise AssertionError(f"{page}: expected\n{wanted}\nof\n{code}\ngot\n{told}")
+        for language, code, expected in steps(Path(page).read_text()):
+            with contextlib.redirect_stdout(io.StringIO()) as stdout:
+                if language == "python":
+                    exec(compile(code, str(page), "exec"), names)
+                else:
+                    _console(code)
+            got = stdout.getvalue()
+            if expected and not doctest.OutputChecker().check_output(expected, got, FLAGS):
+                raise AssertionError(f"{page}: expected\n{expected}\nof\n{code}\ngot\n{got}")
     return names
 
 
-def _python(code: str, names: dict[str, Any], page: str | Path) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as told:
-        exec(compile(code, str(page), "exec"), names)
-    return told.getvalue()
-
-
-def _console(code: str) -> str:
-    told = []
+def _console(code: str) -> None:
     for line in code.splitlines():
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        call = [*COMMANDS.get(words[0], [words[0]]), *words[1:]]
+        program, *arguments = shlex.split(line.removeprefix("$ "), comments=True)
+        call = [*COMMANDS.get(program, [program]), *arguments]
         environment = {**os.environ, "XDG_CACHE_HOME": str(Path(".cache").absolute())}
         done = subprocess.run(call, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:
             raise AssertionError(f"{line}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-        told.append(done.stdout)
-    return "".join(told)
+        print(done.stdout, end="")

@@ -1,4 +1,4 @@
-"""The exceptions of the package: errors that write their own sentence."""
+"""Exceptions and warnings of the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ScoupError(ValueError):
-    """Raised for bad input, with what was wrong, what was expected and what to do.
+    """Bad input: one sentence with what was expected, what was found and what to do.
 
     >>> raise ScoupError.expected("rank", "an integer of at least 1", 0)
     Traceback (most recent call last):
@@ -22,14 +22,15 @@ class ScoupError(ValueError):
 
 
 class DamagedFileError(ScoupError):
-    """Raised by the reader of a result file that is not whole; whoever can make the file again learns its ``path``."""
+    """A result file is damaged; ``path`` names it, so that it can be removed and rebuilt."""
 
     def __init__(self, path: str, kind: str, why: Any) -> None:
         super().__init__(
-            f"{path}: expected a whole {kind} file, got a damaged one ({why}); delete it and run again."
+            f"{path}: expected a whole {kind} file, got a damaged one ({why}); "
+            "delete it and run again."
         )
         self.path = path
 
 
 class ScoupWarning(UserWarning):
-    """Something a user should know that does not stop the work."""
+    """Something the user should know that is not an error."""

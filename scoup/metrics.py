@@ -1,23 +1,23 @@
-"""Measures of a factorization. None makes a sparse tensor dense or forms its Khatri-Rao product."""
-
-from __future__ import annotations
+"""Measures of a factorization. None makes a sparse tensor dense or forms a Khatri-Rao product."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup import kernels
 from scoup.block import Block
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
-from scoup.records import Factors
+from scoup.records import Array, Factors
 from scoup.tensor import SparseTensor
 from scoup.terms import block_losses, terms_of
 
-Array = NDArray[Any]
+# Costs below this share of the zero model's are rounding errors.
+MIN_COST_SHARE = 1e-10
+# Two models whose squared distance is below this share of their size are identical.
+MIN_NOISE_SHARE = 1e-14
+CORE_STEP_CELLS = 1 << 16
 
 
 def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
@@ -31,7 +31,7 @@ def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
     sizes = tuple(len(factor) for factor in flat)
     if sizes != data.sizes:
         raise ScoupError.expected(
-            "factors", f"one a mode and a side, with rows {data.sizes}", f"rows {sizes}"
+            "factors", f"one per mode and matrix, with rows {data.sizes}", f"rows {sizes}"
         )
     values = block_losses(terms_of(data), flat)
     return {block.name: value for block, value in zip(data.blocks, values, strict=True)}
@@ -48,7 +48,7 @@ def cost(data: CoupledData, factors: Factors) -> float:
 
 
 def weigh(data: CoupledData, parts: dict[str, float]) -> float:
-    """Add up block losses under the data's block weights.
+    """Sum block losses with the block weights of the data.
 
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.ones((2, 1))}, weights=(1.0, 10.0))
     >>> weigh(data, {"tensor": 8.0, "matrix0": 2.0})
@@ -68,21 +68,20 @@ def zero_cost(data: CoupledData) -> float:
     return weigh(data, {block.name: block.norm2 for block in data.blocks})
 
 
-def relative_cost(mine: float, reference: float, zero: float) -> float:
-    """``mine / reference``, with both lifted by the rounding that a cost of this size carries.
+def relative_cost(value: float, reference: float, zero: float) -> float:
+    """``value / reference``, both at least 1e-10 of the cost of the zero model.
 
-    A perfect fit has a cost of rounding error alone, and 1e-20 over 1e-22 says nothing: costs
-    below 1e-10 of the zero model's count as that much.
+    The cost of a perfect fit is rounding error alone, so the ratio of two of them says nothing.
 
     >>> relative_cost(3.0, 2.0, 10.0), relative_cost(1e-20, 1e-22, 1.0)
     (1.5, 1.0)
     """
-    floor = 1e-10 * zero
-    return float(max(mine, floor) / max(reference, floor))
+    floor = MIN_COST_SHARE * zero
+    return float(max(value, floor) / max(reference, floor))
 
 
-def explained_share(mine: float, reference: float, zero: float) -> float:
-    """``(zero - mine) / (zero - reference)``: 1 as good as the reference, 0 as good as nothing.
+def explained_share(value: float, reference: float, zero: float) -> float:
+    """``(zero - value) / (zero - reference)``: 1 is the reference, 0 the zero model.
 
     >>> explained_share(4.0, 2.0, 10.0)
     0.75
@@ -91,11 +90,11 @@ def explained_share(mine: float, reference: float, zero: float) -> float:
         raise ScoupError.expected(
             "reference", f"a cost below that of the zero model, {zero:g}", f"{reference:g}"
         )
-    return float((zero - mine) / (zero - reference))
+    return float((zero - value) / (zero - reference))
 
 
 def block_fits(data: CoupledData, factors: Factors) -> dict[str, float]:
-    """``1 - |W * (X - model)|^2 / |W * X|^2`` of each block: 1 is perfect, 0 no better than zero.
+    """``1 - |W * (X - model)|^2 / |W * X|^2`` of each block: 1 is perfect, 0 the zero model.
 
     >>> ones = np.ones((2, 1))
     >>> block_fits(CoupledData(np.ones((2, 2, 2))), Factors(np.ones(1), (ones, ones, ones)))
@@ -114,16 +113,16 @@ def output_size(factors: Factors) -> int:
     return int(sum(np.count_nonzero(factor) for factor in factors.flat))
 
 
-def model_inner(one: Factors, other: Factors) -> float:
+def model_inner(left: Factors, right: Factors) -> float:
     """Inner product of two reconstructed tensors, from F x F matrices: ``l' (A'P * B'Q * C'R) m``.
 
     >>> ones = Factors(np.ones(1), tuple(np.ones((2, 1)) for _ in range(3)))
     >>> model_inner(ones, ones)
     8.0
     """
-    product = np.outer(one.weights, other.weights).astype(np.float64)
-    for left, right in zip(one.modes, other.modes, strict=True):
-        product *= left.astype(np.float64, copy=False).T @ right
+    product = np.outer(left.weights, right.weights).astype(np.float64)
+    for a, b in zip(left.modes, right.modes, strict=True):
+        product *= a.astype(np.float64, copy=False).T @ b
     return float(product.sum())
 
 
@@ -132,18 +131,18 @@ def snr(missing: Factors, whole: Factors) -> float:
 
     ``missing`` was fitted with cells missing, ``whole`` with none. Identical models give infinity.
 
-    >>> one, two = (Factors(np.array([w]), tuple(np.ones((2, 1)) for _ in range(3))) for w in (1.0, 2.0))
+    >>> modes = tuple(np.ones((2, 1)) for _ in range(3))
+    >>> one, two = (Factors(np.array([weight]), modes) for weight in (1.0, 2.0))
     >>> snr(two, one), snr(one, one)
     (4.0, inf)
     """
     signal = model_inner(missing, missing)
     noise = signal - 2.0 * model_inner(missing, whole) + model_inner(whole, whole)
-    # The difference of two models that agree is pure rounding of numbers of size `signal`.
-    return float("inf") if noise <= 1e-14 * signal else signal / noise
+    return float("inf") if noise <= MIN_NOISE_SHARE * signal else signal / noise
 
 
 def held_out_error(truth: Array, coords: Array, factors: Factors) -> float:
-    """Relative squared error ``|x - model|^2 / |x|^2`` on hidden cells ``coords`` (N, n) whose values are ``truth``.
+    """Relative squared error ``|x - model|^2 / |x|^2`` on hidden cells ``coords`` (N, n).
 
     >>> ones = Factors(np.ones(1), tuple(np.ones((2, 1)) for _ in range(3)))
     >>> held_out_error(np.array([2.0]), np.zeros((3, 1), dtype=int), ones)
@@ -174,7 +173,7 @@ def degeneracy(factors: Factors) -> float:
 
 
 def core_consistency(data: CoupledData, factors: Factors) -> float:
-    """How close the best core for these factors is to the superdiagonal one, in percent (100 is ideal).
+    """Core consistency of Bro and Kiers, in percent: 100 if the best core is superdiagonal.
 
     ``100 (1 - |G - I|^2 / F)`` with ``G = X x_1 A^+ x_2 B^+ x_3 C^+`` and weights absorbed evenly.
 
@@ -196,7 +195,7 @@ def core_consistency(data: CoupledData, factors: Factors) -> float:
     return float(100.0 * (1.0 - np.sum((core - ideal) ** 2) / factors.rank))
 
 
-def core_of(block: Block, inverses: Sequence[Array], step: int = 1 << 16) -> Array:
+def core_of(block: Block, inverses: Sequence[Array]) -> Array:
     """``X x_1 P_1' x_2 P_2' ...`` for (I_n, F) matrices P: an array of F^N numbers.
 
     >>> block = CoupledData(np.ones((2, 3, 4))).blocks[0]
@@ -210,18 +209,16 @@ def core_of(block: Block, inverses: Sequence[Array], step: int = 1 << 16) -> Arr
             core = np.tensordot(core, matrix, axes=(0, 0))
         return core
     flat = np.zeros((rank, rank ** (len(inverses) - 1)))
-    for start in range(0, block.values.nnz, step):
-        coords, values = (
-            block.values.coords[:, start : start + step],
-            block.values.values[start : start + step],
-        )
+    for start in range(0, block.values.nnz, CORE_STEP_CELLS):
+        cells = slice(start, start + CORE_STEP_CELLS)
+        coords, values = block.values.coords[:, cells], block.values.values[cells]
         rows = [matrix[index] for matrix, index in zip(inverses, coords, strict=True)]
         flat += (rows[0] * values[:, None]).T @ _row_products(rows[1:])
     return flat.reshape((rank,) * len(inverses))
 
 
 def _row_products(rows: Sequence[Array]) -> Array:
-    """Kronecker product of matching rows: (n, F^(number of arrays))."""
+    """Return the Kronecker product of matching rows: (n, F^(number of arrays))."""
     product = rows[0]
     for array in rows[1:]:
         product = (product[:, :, None] * array[:, None, :]).reshape(len(product), -1)

@@ -1,47 +1,48 @@
-"""From new rows of one block to the latent space, and from there to another block."""
-
-from __future__ import annotations
+"""Project new rows of one block to the latent space, and expand them to another block."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
-from scoup.records import Factors
+from scoup.records import Array, Factors
 from scoup.specs import Positive, check
 
-Array = NDArray[Any]
-
 RULES = ("least_squares", "paper")
+# Singular values below this share of the largest one count as zero.
+RELATIVE_CUTOFF = 1e-14
 
 
 def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int = 0) -> Array:
     """Return the (columns, F) matrix S with ``row = S a`` for a latent row ``a`` of ``mode``.
 
-    For a matrix it is the side factor; for the tensor the Khatri-Rao product of the other modes with
-    the weights, its rows being the cells of a slice in row-major order.
+    For a matrix S is the side factor. For the tensor it is the Khatri-Rao product of the other
+    modes times the weights; its rows are the cells of a slice in row-major order.
 
     >>> ones = np.ones((2, 1))
-    >>> dictionary(Factors(np.array([5.0]), (ones, ones, ones), {0: 3 * ones}), mode=0, block="tensor").ravel().tolist()
+    >>> factors = Factors(np.array([5.0]), (ones, ones, ones), {0: 3 * ones})
+    >>> dictionary(factors, mode=0, block="tensor").ravel().tolist()
     [5.0, 5.0, 5.0, 5.0]
     """
     check("block", block, Literal["matrix", "tensor"])
     if not 0 <= mode < len(factors.modes):
         raise ScoupError.expected("mode", f"a tensor mode from 0 to {len(factors.modes) - 1}", mode)
     if block == "tensor":
-        return (
-            khatri_rao([other for n, other in enumerate(factors.modes) if n != mode])
-            * factors.weights
-        )
+        others = [other for n, other in enumerate(factors.modes) if n != mode]
+        return khatri_rao(others) * factors.weights
     if mode not in factors.sides:
         raise ScoupError.expected(
             "mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode
         )
-    group = factors.sides[mode]
-    return group[position] if isinstance(group, (list, tuple)) else group
+    sides = factors.sides[mode]
+    group = sides if isinstance(sides, (list, tuple)) else [sides]
+    if not 0 <= position < len(group):
+        raise ScoupError.expected(
+            "position", f"a matrix of mode {mode} from 0 to {len(group) - 1}", position
+        )
+    return group[position]
 
 
 def project(
@@ -49,8 +50,8 @@ def project(
 ) -> Array:
     """Project ``rows`` (n, columns) onto the latent space: (n, F).
 
-    ``least_squares``: ``a = argmin |q - S a|^2 + ridge * tr(S'S)/F * |a|^2`` over the columns that are not NaN;
-    ``paper``: ``a = S' q``, as the paper prints it (NaN counts as zero).
+    ``least_squares``: ``a = argmin |q - S a|^2 + ridge * tr(S'S)/F * |a|^2`` over the columns that
+    are not NaN; ``paper``: ``a = S' q``, as the paper prints it (NaN counts as zero).
 
     >>> project(np.diag([1.0, 2.0]), np.array([[1.0, 2.0]])).tolist()
     [[1.0, 1.0]]
@@ -70,15 +71,14 @@ def project(
     rank = dictionary.shape[1]
     shrink = ridge * np.sum(dictionary**2) / rank * np.eye(rank)
     if known.all():
-        return np.linalg.lstsq(
-            dictionary.T @ dictionary + shrink, dictionary.T @ filled.T, rcond=1e-14
-        )[0].T
-    pulls = filled @ dictionary
-    grams = [dictionary[seen].T @ dictionary[seen] + shrink for seen in known]
+        gram = dictionary.T @ dictionary + shrink
+        return np.linalg.lstsq(gram, dictionary.T @ filled.T, rcond=RELATIVE_CUTOFF)[0].T
+    right_sides = filled @ dictionary
+    grams = [dictionary[columns].T @ dictionary[columns] + shrink for columns in known]
     return np.stack(
         [
-            np.linalg.lstsq(gram, pull, rcond=1e-14)[0]
-            for gram, pull in zip(grams, pulls, strict=True)
+            np.linalg.lstsq(gram, right_side, rcond=RELATIVE_CUTOFF)[0]
+            for gram, right_side in zip(grams, right_sides, strict=True)
         ]
     )
 
@@ -86,7 +86,7 @@ def project(
 def expand(
     factors: Factors, latent: Array, mode: int, at: Mapping[int, int] | None = None
 ) -> Array:
-    """Expand latent rows (n, F) of ``mode`` to slices of the tensor, other modes fixed where ``at`` says so.
+    """Expand latent rows (n, F) of ``mode`` to slices of the tensor; ``at`` fixes other modes.
 
     With ``at={2: k}`` on a 3-way tensor and mode 0 this is ``v = B diag(weights * c_k) a``: (n, J).
 

@@ -1,11 +1,8 @@
-"""The only birthplace of random generators.
+"""The only module that creates random generators.
 
-A generator is named by a seed and a path of keys, so that repetition 3 of seed 7 draws
-the same numbers whether four repetitions are asked for or forty, in any order, on any
-number of cores.
+A generator is named by a seed and a path of keys, so that repetition 3 of seed 7 draws the same
+numbers whether there are four repetitions or forty, in any order, on any number of cores.
 """
-
-from __future__ import annotations
 
 import hashlib
 
@@ -15,7 +12,7 @@ from scoup.errors import ScoupError
 
 
 def check_seed(seed: int, name: str = "seed") -> int:
-    """Return ``seed`` as a plain int, or say what is wrong with it.
+    """Return ``seed`` as a plain int, or raise an error that says what is wrong with it.
 
     >>> check_seed(np.int64(3))
     3
@@ -26,13 +23,13 @@ def check_seed(seed: int, name: str = "seed") -> int:
 
 
 def _word(key: str | int) -> int:
-    """Map a key to a 64-bit word; ints and strings never collide by accident of spelling."""
+    """Map a key to a 64-bit word; 1 and "1" are different keys."""
     digest = hashlib.sha256(f"{type(key).__name__}:{key}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
 
 
 def generator(seed: int, *keys: str | int) -> np.random.Generator:
-    """Return the generator called ``keys`` under ``seed``.
+    """Return the generator named by ``seed`` and ``keys``.
 
     >>> a = generator(0, "sample", 3).integers(1000)
     >>> b = generator(0, "sample", 3).integers(1000)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from scoup.errors import ScoupError
 from scoup.memory import require_dense
-from scoup.tns import parse_tns
+from scoup.records import Array
 
-Array = NDArray[Any]
-LARGEST_MODE = 2**31 - 1
+MAX_MODE_SIZE = 2**31 - 1
+# Cells that are looked at in one go where all at once would take too much memory.
+SELECT_STEP_CELLS = 1 << 16
+SORTED_STEP_CELLS = 1 << 20
 
 
 def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
@@ -28,12 +28,12 @@ def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
     (2, 3)
     """
     sizes = tuple(int(size) for size in shape)
-    if not sizes or any(size < 1 or size > LARGEST_MODE for size in sizes):
-        raise ScoupError.expected(name, f"sizes from 1 to {LARGEST_MODE}", sizes)
+    if not sizes or any(size < 1 or size > MAX_MODE_SIZE for size in sizes):
+        raise ScoupError.expected(name, f"sizes from 1 to {MAX_MODE_SIZE}", sizes)
     if prod(sizes) >= 2**63:
         raise ScoupError(
-            f"{name}: the {len(sizes)} modes {sizes} span 2^63 cells or more, so their indices overflow; "
-            "drop unused indices or split the tensor."
+            f"{name}: the {len(sizes)} modes {sizes} span 2^63 cells or more, "
+            "so their indices overflow; drop unused indices or split the tensor."
         )
     return sizes
 
@@ -52,7 +52,7 @@ def ravel(coords: Array, shape: Sequence[int]) -> NDArray[np.int64]:
 
 
 def as_real(name: str, values: Any) -> Array:
-    """Return values as float32, if they are, or float64; refuse words, and complex numbers rather than halve them.
+    """Return values as float64, or as float32 if they are; refuse text and complex numbers.
 
     >>> as_real("tensor", [1, 2]).dtype.name
     'float64'
@@ -70,8 +70,8 @@ def as_real(name: str, values: Any) -> Array:
 class SparseTensor:
     """An N-way tensor that stores only its non-zeros.
 
-    ``coords`` has shape (N, nnz), ``values`` (nnz,): ``X[coords[:, t]] = values[t]``. Cells
-    come out sorted row-major; duplicates are summed and zeros dropped.
+    ``coords`` has shape (N, nnz), ``values`` (nnz,): ``X[coords[:, t]] = values[t]``. Cells are
+    sorted row-major, duplicates are summed and zeros dropped.
 
     >>> X = SparseTensor([[0, 0, 1], [1, 1, 0], [2, 2, 0]], [1.0, 2.0, 5.0], (2, 2, 3))
     >>> X.nnz, X.values.tolist(), X.shape
@@ -127,52 +127,15 @@ class SparseTensor:
         return cls(np.array(coords), dense[coords], dense.shape)
 
     @classmethod
-    def from_coo(cls, array: Any) -> SparseTensor:
-        """Take over a ``sparse.COO`` array (the `sparse` package), or anything with coords, data, shape."""
-        for name in ("coords", "data", "shape"):
-            if not hasattr(array, name):
-                raise ScoupError.expected("array", "a sparse.COO array", type(array).__name__)
-        if getattr(array, "fill_value", 0) != 0:
-            raise ScoupError.expected("array", "a fill value of 0", array.fill_value)
-        return cls(np.asarray(array.coords), np.asarray(array.data), tuple(array.shape))
+    def from_owned_arrays(cls, coords: Array, values: Array, shape: Sequence[int]) -> SparseTensor:
+        """Sort arrays in place and keep them uncopied, to save memory; the caller must drop them.
 
-    @classmethod
-    def from_slices(cls, slices: Sequence[Any]) -> SparseTensor:
-        """Stack K scipy sparse matrices of one shape (I, J) into an (I, J, K) tensor: ``X[:, :, k] = slices[k]``.
-
-        >>> SparseTensor.from_slices([sparse.eye_array(2), sparse.eye_array(2)]).shape
-        (2, 2, 2)
-        """
-        matrices = [sparse.coo_array(matrix) for matrix in slices]
-        if not matrices or len({matrix.shape for matrix in matrices}) != 1:
-            raise ScoupError.expected(
-                "slices",
-                "one or more sparse matrices of one shape",
-                [matrix.shape for matrix in matrices],
-            )
-        coords = [np.vstack([*m.coords, np.full(m.nnz, k)]) for k, m in enumerate(matrices)]
-        values = np.concatenate([matrix.data for matrix in matrices])
-        return cls(np.concatenate(coords, axis=1), values, (*matrices[0].shape, len(matrices)))
-
-    @classmethod
-    def from_tns(
-        cls, path: str | PathLike[str], shape: Sequence[int] | None = None
-    ) -> SparseTensor:
-        """Read a FROSTT ``.tns`` text file: N one-based indices and a value on each line, ``#`` comments."""
-        coords, values = parse_tns(path)
-        return cls.taken(
-            coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape)
-        )
-
-    @classmethod
-    def taken(cls, coords: Array, values: Array, shape: Sequence[int]) -> SparseTensor:
-        """Take over arrays that nobody else holds: sorted in place and not copied, for the sake of memory.
-
-        >>> SparseTensor.taken(np.array([[1, 0], [0, 0]], np.int32), np.array([1.0, 2.0]), (2, 1)).values.tolist()
+        >>> coords, values = np.array([[1, 0], [0, 0]], np.int32), np.array([1.0, 2.0])
+        >>> SparseTensor.from_owned_arrays(coords, values, (2, 1)).values.tolist()
         [2.0, 1.0]
         """
         shape = check_shape(shape)
-        coords, values = _sorted_in_place(
+        coords, values = _sort_in_place(
             _check_coords(coords, shape), _check_values(values, coords.shape[1]), shape
         )
         for array in (*_bases(coords), *_bases(values)):
@@ -180,47 +143,54 @@ class SparseTensor:
         return cls(coords, values, shape)
 
     def to_dense(self) -> Array:
-        """Return the dense array; refused beforehand when it would not fit in memory."""
+        """Return the dense array, or refuse if it would not fit in memory."""
         require_dense("tensor", self.shape, self.dtype)
         dense = np.zeros(self.shape, dtype=self.dtype)
         dense[tuple(self.coords)] = self.values
         return dense
 
     def with_values(self, values: Array) -> SparseTensor:
-        """Return a tensor with the same cells and other values (zeros among them are dropped)."""
+        """Return a tensor with the same cells and other values; cells of value zero are dropped."""
         return SparseTensor(self.coords, values, self.shape)
 
     def select(self, indices: Sequence[Array]) -> SparseTensor:
-        """Return the sub-tensor ``X(I, J, K, ...)`` in the order of ``indices``, one array a mode.
+        """Return the sub-tensor ``X(I, J, K, ...)``, ordered as ``indices``, one array per mode.
 
         >>> X = SparseTensor.from_dense(np.arange(8.0).reshape(2, 2, 2))
-        >>> X.select([np.array([1]), np.array([1, 0]), np.array([0, 1])]).to_dense().ravel().tolist()
+        >>> part = X.select([np.array([1]), np.array([1, 0]), np.array([0, 1])])
+        >>> part.to_dense().ravel().tolist()
         [6.0, 7.0, 4.0, 5.0]
         """
-        places = []
+        positions = []
         for index, size in zip(indices, self.shape, strict=True):
-            place = np.full(size, -1, dtype=np.int32)
-            place[index] = np.arange(len(index), dtype=np.int32)
-            places.append(place)
-        keep = _kept(self.coords, places)
+            position = np.full(size, -1, dtype=np.int32)
+            position[index] = np.arange(len(index), dtype=np.int32)
+            positions.append(position)
+        keep = _cells_within(self.coords, positions)
         coords = np.empty((self.ndim, keep.size), np.int32)
-        for row, coord, place in zip(coords, self.coords, places, strict=True):
-            np.take(place, coord[keep], out=row)
-        return SparseTensor.taken(coords, self.values[keep], tuple(len(index) for index in indices))
+        for row, coord, position in zip(coords, self.coords, positions, strict=True):
+            np.take(position, coord[keep], out=row)
+        shape = tuple(len(index) for index in indices)
+        return SparseTensor.from_owned_arrays(coords, self.values[keep], shape)
 
     def contains(self, coords: Array) -> NDArray[np.bool_]:
-        """Tell for each column of ``coords`` (N, n) whether that cell is stored."""
-        mine, asked = ravel(self.coords, self.shape), ravel(coords, self.shape)
-        place = np.minimum(np.searchsorted(mine, asked), max(self.nnz - 1, 0))
-        return mine[place] == asked if self.nnz else np.zeros(asked.size, dtype=bool)
+        """Return for each column of ``coords`` (N, n) whether that cell is stored."""
+        return self._find(coords)[1]
 
     def at(self, coords: Array) -> Array:
         """Return the values at the columns of ``coords`` (N, n), zero where nothing is stored."""
-        mine, asked = ravel(self.coords, self.shape), ravel(coords, self.shape)
+        positions, stored = self._find(coords)
+        values = np.zeros(stored.size, dtype=self.dtype)
+        values[stored] = self.values[positions[stored]]
+        return values
+
+    def _find(self, coords: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return for each column its position among the stored cells, and whether it is one."""
+        stored, wanted = ravel(self.coords, self.shape), ravel(coords, self.shape)
         if not self.nnz:
-            return np.zeros(asked.size, dtype=self.dtype)
-        place = np.minimum(np.searchsorted(mine, asked), self.nnz - 1)
-        return np.where(mine[place] == asked, self.values[place], self.dtype.type(0))
+            return np.zeros(wanted.size, np.int64), np.zeros(wanted.size, dtype=bool)
+        positions = np.minimum(np.searchsorted(stored, wanted), self.nnz - 1)
+        return positions, stored[positions] == wanted
 
 
 def _check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
@@ -242,7 +212,7 @@ def _check_values(values: Any, count: int) -> Array:
     array = as_real("values", values)
     if array.ndim != 1 or array.size != count:
         raise ScoupError.expected(
-            "values", f"{count} numbers, one a column of coords", f"shape {array.shape}"
+            "values", f"{count} numbers, one per column of coords", f"shape {array.shape}"
         )
     if not np.isfinite(array).all():
         raise ScoupError.expected(
@@ -255,8 +225,8 @@ def _check_values(values: Any, count: int) -> Array:
 
 
 def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Sort row-major, sum duplicates, drop zeros. A tensor already in order is not sorted again."""
-    if not _ascending(coords, shape):
+    """Sort row-major (unless the cells are sorted already), sum duplicates, drop zeros."""
+    if not _is_sorted(coords, shape):
         flat = ravel(coords, shape)
         order = np.argsort(flat, kind="stable")
         flat = flat[order]
@@ -267,15 +237,15 @@ def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Ar
         )
     if np.count_nonzero(values) < values.size:
         coords, values = coords[:, values != 0], values[values != 0]
-    return _private(coords), _private(values)
+    return _copy_unless_read_only(coords), _copy_unless_read_only(values)
 
 
-def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:
-    """Sort row-major and sum duplicates, the coordinates written anew from the numbers of their cells."""
-    if _ascending(coords, shape):
+def _sort_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:
+    """Sort row-major and sum duplicates; coordinates are recomputed from cell numbers."""
+    if _is_sorted(coords, shape):
         return coords, values
     flat = ravel(coords, shape)
-    # Half as long as argsort makes it, since it is held beside all else: this is the peak of reading a long file.
+    # Half the size that argsort returns: this is the peak of memory when a long file is read.
     order = np.argsort(flat, kind="stable").astype(np.int32 if flat.size < 2**31 else np.int64)
     flat = flat[order]
     if values.flags.writeable:
@@ -298,32 +268,33 @@ def _sorted_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tupl
     return coords, values
 
 
-def _kept(coords: Array, places: Sequence[Array], step: int = 1 << 16) -> Array:
-    """Numbers of the cells that have a place in every mode; found in stretches, for the sake of memory."""
-    found = [np.empty(0, np.int64)]
-    for first in range(0, coords.shape[1], step):
-        inside = np.flatnonzero(places[0][coords[0, first : first + step]] >= 0) + first
-        for coord, place in zip(coords[1:], places[1:], strict=True):
-            inside = inside[place[coord[inside]] >= 0]
-        found.append(inside)
-    return np.concatenate(found)
+def _cells_within(coords: Array, positions: Sequence[Array]) -> Array:
+    """Return the cells whose index has a position (not -1) in every mode."""
+    pieces = [np.empty(0, np.int64)]
+    for first in range(0, coords.shape[1], SELECT_STEP_CELLS):
+        stretch = coords[0, first : first + SELECT_STEP_CELLS]
+        inside = np.flatnonzero(positions[0][stretch] >= 0) + first
+        for coord, position in zip(coords[1:], positions[1:], strict=True):
+            inside = inside[position[coord[inside]] >= 0]
+        pieces.append(inside)
+    return np.concatenate(pieces)
 
 
-def _ascending(coords: Array, shape: Sequence[int], step: int = 1 << 20) -> bool:
-    """Whether the cells are in order and no two the same; looked at in stretches, whose numbers take little memory."""
-    for first in range(0, coords.shape[1], step):
-        flat = ravel(coords[:, first : first + step + 1], shape)
+def _is_sorted(coords: Array, shape: Sequence[int]) -> bool:
+    """Whether the cells are sorted row-major without duplicates."""
+    for first in range(0, coords.shape[1], SORTED_STEP_CELLS):
+        flat = ravel(coords[:, first : first + SORTED_STEP_CELLS + 1], shape)
         if (flat[1:] <= flat[:-1]).any():
             return False
     return True
 
 
-def _private(array: Array) -> Array:
-    """A copy that is ours, or the array itself where it is laid out well and nobody can write to it."""
-    open_to_others = any(one.flags.writeable for one in _bases(array))
-    return np.array(array, order="C") if open_to_others or not array.flags.c_contiguous else array
+def _copy_unless_read_only(array: Array) -> Array:
+    """Return the array if it is C-contiguous and nobody can write to it, else a copy."""
+    writeable = any(base.flags.writeable for base in _bases(array))
+    return np.array(array, order="C") if writeable or not array.flags.c_contiguous else array
 
 
 def _bases(array: Array) -> list[Array]:
-    """The array, and those whose memory it looks at."""
+    """Return the array and those whose memory it shares."""
     return [array, *(_bases(array.base) if isinstance(array.base, np.ndarray) else [])]

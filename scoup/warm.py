@@ -1,43 +1,39 @@
-"""``python -m scoup.warm``: compile the kernels once, for every process that uses this environment.
+"""``python -m scoup.warm``: compile the kernels once, for all processes of this environment.
 
-Part of ``make setup``. Without it the first jobs of a run compile them, each of several at a time for itself.
+Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
-
-from __future__ import annotations
 
 from scoup.block import HeldOut
 from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
-from scoup.kernels.rows import WIDTHS
+from scoup.kernels.rows import VECTOR_WIDTHS
 from scoup.seeds import generator
 from scoup.tensor import SparseTensor
 
 
 def warm() -> None:
-    """Make a fit of each kind: dense and sparse, whole and with missing cells, at ranks of every width of vector.
+    """Run a fit of each kind: dense and sparse, complete and with missing cells, at every width.
 
-    The long mode is long enough for compression and for the passes that only large factors are given.
+    The long mode is long enough for compression and for the passes that only large factors take.
     """
     rng = generator(0, "warm")
     dense = rng.standard_normal((9, 2100, 12))
-    sides, shown = [rng.standard_normal((9, columns)) for columns in (5, 20)], dense > -1.5
-    cells, links = (
-        SparseTensor.from_dense(dense * (dense > 1)),
-        SparseTensor.from_dense(sides[0] * (sides[0] > 0)),
-    )
-    hidden = HeldOut(SparseTensor.from_dense(dense * ~shown))
-    whole = [CoupledData(dense, {0: sides}), CoupledData(cells, {0: links})]
-    for data in whole:
+    matrices, observed = [rng.standard_normal((9, columns)) for columns in (5, 20)], dense > -1.5
+    cells = SparseTensor.from_dense(dense * (dense > 1))
+    links = SparseTensor.from_dense(matrices[0] * (matrices[0] > 0))
+    hidden = HeldOut(SparseTensor.from_dense(dense * ~observed))
+    complete = [CoupledData(dense, {0: matrices}), CoupledData(cells, {0: links})]
+    for data in complete:
         SCOUP(2, sampling=1.5, repetitions=2, finish="complete", max_iter=2).fit(data)
-    for data in [
-        *whole,
-        CoupledData(dense, {0: sides}, shown),
+    incomplete = [
+        CoupledData(dense, {0: matrices}, observed),
         CoupledData(cells, {0: links}, hidden),
-    ]:
-        for rank in WIDTHS:
-            found = CMTF(rank, init="random", max_iter=2).fit(data).factors_
-            model_at(hidden.cells.coords, found.weights, found.modes)
+    ]
+    for data in [*complete, *incomplete]:
+        for rank in VECTOR_WIDTHS:
+            factors = CMTF(rank, init="random", max_iter=2).fit(data).factors_
+            model_at(hidden.cells.coords, factors.weights, factors.modes)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ from scoup.track import ui
 
 
 def free_port():
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind((ui.HOST, 0))
         return probe.getsockname()[1]
 
 
 def start(folder, port):
-    """Start a server on the store in ``folder`` (made if need be) and wait until it answers."""
+    """Start a server on the store in ``folder`` and wait until it answers."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.log").open("ab") as log:
@@ -28,14 +28,14 @@ def start(folder, port):
 
 
 def stop(server):
-    """End a server and wait for it."""
+    """Stop a server and wait for it."""
     server.terminate()
     server.wait(timeout=60)
 
 
 @contextmanager
 def serving(folder):
-    """Serve a store for the time of the body; give the port."""
+    """Serve a store while the body runs; yield the port."""
     port = free_port()
     server = start(folder, port)
     try:

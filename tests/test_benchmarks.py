@@ -1,9 +1,11 @@
-"""What the benchmark reads off its measurements, and what it writes of them."""
+"""What the benchmark concludes from its measurements, and what it writes."""
+
+import json
 
 import numpy as np
 import pytest
 
-from benchmarks import data, figures, rivals, table
+from benchmarks import data, figures, rivals, stages, table
 from benchmarks import outcome as stored_outcome
 from benchmarks.curves import Check, Spread, exponent, lowest, ratio, reach, steepest
 from benchmarks.measure import summary
@@ -35,7 +37,7 @@ def test_a_cost_is_reached_at_the_end_of_a_sweep_and_never_between_two():
     assert [reach(curve, target) for target in (11.0, 5.0, 4.9, 0.5)] == [1.0, 3.0, 9.0, np.inf]
 
 
-def test_the_lowest_cost_is_anybodys():
+def test_the_lowest_cost_is_over_all_contenders():
     results = {
         "a": {"curves": [[(1, 3.0)], [(1, 2.0)]]},
         "b": {"curves": [[(5, 2.5)]]},
@@ -89,16 +91,16 @@ def test_a_summary_keeps_every_run_and_every_curve():
 
 
 def test_the_limit_of_a_kernel_is_the_worse_of_memory_and_arithmetic():
-    def one(seconds, moved, flops):
+    def result(seconds, moved, flops):
         return {"seconds": seconds, "moved_bytes": moved, "flops": flops}
 
     results = {
-        "stream": one(1.0, 10e9, 1e9),
-        "gather": one(1.0, 5e9, 1e9),
-        "gemm": one(1.0, 1e9, 100e9),
-        "dense spread": one(1.0, 5e9, 1e9),
-        "dense long gram": one(1.0, 1e9, 80e9),
-        "sparse mttkrp 0": one(1.0, 4e9, 1e9),
+        "stream": result(1.0, 10e9, 1e9),
+        "gather": result(1.0, 5e9, 1e9),
+        "gemm": result(1.0, 1e9, 100e9),
+        "dense spread": result(1.0, 5e9, 1e9),
+        "dense long gram": result(1.0, 1e9, 80e9),
+        "sparse mttkrp 0": result(1.0, 4e9, 1e9),
     }
     shares = [remark.rsplit(": ", 1)[1] for remark in roofline(results)[1:]]
     assert shares == [
@@ -108,16 +110,16 @@ def test_the_limit_of_a_kernel_is_the_worse_of_memory_and_arithmetic():
     ]
 
 
-def test_the_table_stands_between_the_markers_and_is_replaced_as_a_whole(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
+def test_the_table_is_put_between_the_markers_and_replaced_as_a_whole(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
     checks = [
         Check("ours / theirs", Spread(0.1, 0.2, 0.3), "<=", 0.6),
         Check.single("slow", np.inf, "<=", 1.0),
     ]
     for _ in range(2):
-        table.fill(readme, [stored(checks=checks, remarks=["limits: none"])])
-    text = readme.read_text()
+        table.fill(page, [stored(checks=checks, remarks=["limits: none"])])
+    text = page.read_text()
     assert text.startswith("before\n<!-- bench -->\n")
     assert text.endswith("<!-- /bench -->\nafter\n")
     assert "old" not in text
@@ -128,11 +130,11 @@ def test_the_table_stands_between_the_markers_and_is_replaced_as_a_whole(tmp_pat
     assert "pyttb" not in text
 
 
-def test_without_measurements_the_readme_stays_as_it_is(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("no markers")
-    table.fill(readme, [])
-    assert readme.read_text() == "no markers"
+def test_without_measurements_the_page_does_not_change(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("no markers")
+    table.fill(page, [])
+    assert page.read_text() == "no markers"
 
 
 def test_an_outcome_comes_back_from_its_file_and_names_no_machine(tmp_path, monkeypatch):
@@ -182,7 +184,7 @@ def test_figures_are_drawn_from_what_there_is(tmp_path, monkeypatch):
     assert "simulated data" in (tmp_path / "dense.svg").read_text()
 
 
-def test_simulated_sparse_data_has_exactly_the_cells_asked_for():
+def test_simulated_sparse_data_has_exactly_the_requested_cells():
     wall = data.wall(2_000, (300, 300, 50))
     assert wall.nnz == 2_000
     assert wall.shape == (300, 300, 50)
@@ -203,3 +205,24 @@ def test_a_peer_is_judged_with_the_best_scale_and_the_best_side_factor():
     coupled = CoupledData(exact, {0: modes[0] @ rng.standard_normal((questions.shape[1], 2)).T})
     stretched = [modes[0], modes[1] * [3.0, 0.5], modes[2]]
     assert rivals.judge(coupled)(stretched) < 1e-9 * coupled.blocks[0].norm2
+
+
+def test_times_of_jobs_are_summed_by_stage(tmp_path):
+    facts = {"started": 10.0, "ended": 14.0, "startup": 1.0, "processor": 3.0}
+    for name in ("fit/a/rep0", "fit/a/rep1", "experiment/rank/a/seed0", "scheduling"):
+        path = tmp_path / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts))
+    (tmp_path / "fit/a/running.json").write_text(json.dumps({"started": 10.0}))
+    sums = stages.stages(tmp_path)
+    assert sums[0] == stages.Stage("fit", 2, 6.0, 2.0, 8.0)
+    assert {stage.name for stage in sums} == {"fit", "experiment rank", "scheduling"}
+    assert "| all | 4 | 12 | 4 | 16 |" in stages.table(sums)
+
+
+def test_the_page_of_the_benchmarks_has_the_markers_that_are_filled(tmp_path):
+    page = tmp_path / "benchmarks.md"
+    page.write_text(table.PAGE.read_text())
+    table.fill(page, [stored()])
+    stages.main(str(tmp_path), str(page))
+    assert "| all | 0 | 0 | 0 | 0 |" in page.read_text()

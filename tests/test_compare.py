@@ -1,96 +1,91 @@
-"""Comparison of two result folders: each number once, judged by the direction it should go."""
+"""Comparison of two results folders: each number once, judged by the direction it should take."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoup import compare
+from scoup import compare, results
 from tests import tracked
 
 
-def found(first, second):
-    return {(d.measure, d.where): d for d in compare.compare(first, second)}
+def verdicts(first, second, tolerance=1e-9):
+    tables = (compare.table([asdict(metric) for metric in metrics]) for metrics in (first, second))
+    return compare.compare(*tables, tolerance)
 
 
 def test_a_folder_is_the_same_as_itself():
     metrics = tracked.metrics_of(0) + tracked.metrics_of(1, 2.0)
-    assert {d.verdict for d in compare.compare(metrics, metrics)} == {"same"}
-
-
-def test_seeds_are_put_together_and_places_are_not():
-    metrics = tracked.metrics_of(0) + tracked.metrics_of(1, 2.0)
-    differences = compare.compare(metrics, metrics)
-    assert len(differences) == len(metrics) / 2
-    assert {d.seeds for d in differences} == {(2, 2)}
+    both = verdicts(metrics, metrics)
+    assert set(both.verdict) == {"same"}
+    assert len(both) == len(metrics)
+    assert (both.difference == 0).all()
 
 
 def test_lower_is_better_where_the_measure_says_so():
-    there = found(tracked.metrics_of(0, 2.0), tracked.metrics_of(0, 1.0))
-    assert {d.verdict for (name, _), d in there.items() if name == "relative_cost"} == {"better"}
-    back = found(tracked.metrics_of(0, 1.0), tracked.metrics_of(0, 2.0))
-    assert {d.verdict for (name, _), d in back.items() if name == "relative_cost"} == {"worse"}
+    high, low = tracked.metrics_of(0, 2.0), tracked.metrics_of(0, 1.0)
+    for first, second, verdict in ((high, low, "better"), (low, high, "worse")):
+        both = verdicts(first, second)
+        assert set(both[both.name == "relative_cost"].verdict) == {verdict}
+        assert set(both[both.name == "monotone"].verdict) == {"same"}
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.sampled_from(["higher", "lower", "none"]))
 def test_what_is_better_one_way_is_worse_the_other_way(a, b, direction):
-    [metric] = tracked.metrics_of(0)[:1]
+    metric = tracked.metrics_of(0)[0]
     one, two = (replace(metric, value=v, direction=direction, range=(None, None)) for v in (a, b))
     mirror = {"better": "worse", "worse": "better", "same": "same", "other": "other"}
-    [there], [back] = compare.compare([one], [two]), compare.compare([two], [one])
-    assert back.verdict == mirror[there.verdict]
-    assert not there.clear  # one seed says nothing about the spread
+    [forward], [backward] = verdicts([one], [two]).verdict, verdicts([two], [one]).verdict
+    assert backward == mirror[forward]
 
 
-def test_seeds_that_lie_apart_are_clear():
-    first = tracked.metrics_of(0, 1.0) + tracked.metrics_of(1, 1.5)
-    second = tracked.metrics_of(0, 2.0) + tracked.metrics_of(1, 2.5)
-    for pair in ((first, second), (second, first)):
-        assert all(d.clear for d in compare.compare(*pair) if d.measure == "relative_cost")
+@pytest.mark.parametrize(("tolerance", "verdict"), [(1e-3, "same"), (1e-5, "worse")])
+def test_differences_are_relative_to_the_larger_value(tolerance, verdict):
+    metric = tracked.metrics_of(0)[0]
+    both = verdicts([replace(metric, value=1e6)], [replace(metric, value=1e6 + 100)], tolerance)
+    assert both.difference.item() == pytest.approx(1e-4, rel=1e-3)
+    assert both.verdict.item() == verdict
 
 
-def test_overlapping_seeds_are_not_clear():
-    first = tracked.metrics_of(0, 1.0) + tracked.metrics_of(1, 3.0)
-    second = tracked.metrics_of(0, 2.0) + tracked.metrics_of(1, 2.5)
-    assert not any(d.clear for d in compare.compare(first, second) if d.measure == "relative_cost")
+def test_coordinates_that_are_equal_as_numbers_match():
+    metric = tracked.metrics_of(0)[0]
+    both = verdicts([replace(metric, at={"share": 3})], [replace(metric, at={"share": 3.0})])
+    assert both.verdict.tolist() == ["same"]
 
 
-def test_what_only_one_folder_has_is_said():
+def test_numbers_in_one_folder_only_are_counted():
     metrics = tracked.metrics_of(0)
-    assert {d.verdict for d in compare.compare(metrics, [])} == {"only first"}
-    assert {d.verdict for d in compare.compare([], metrics)} == {"only second"}
+    both = verdicts(metrics[:-1], metrics[1:])
+    counts = both.verdict.value_counts()
+    assert counts["only first"] == counts["only second"] == 1
+    assert "Numbers in one folder only" in compare.describe(both)
 
 
 @pytest.fixture
 def folders(tmp_path):
-    return tracked.make(tmp_path / "a", value=2.0), tracked.make(
-        tmp_path / "b", value=1.0, mark="real"
-    )
+    """Return two folders, one with the plan in the paths of its metrics files and one without."""
+    places = {"old": (2.0, "accuracy/brainq/scoup"), "new": (1.0, "accuracy/brainq")}
+    for name, (value, place) in places.items():
+        for seed in range(2):
+            path = tmp_path / name / "experiments" / place / f"seed{seed}.json"
+            results.write_metrics(path, tracked.metrics_of(seed, value), {})
+    return [str(tmp_path / name) for name in places]
 
 
-def test_the_command_prints_every_number_with_its_direction(folders, capsys):
-    assert compare.main([str(folder / "results") for folder in folders]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:3] == ["experiment", "measure", "where"]
-    cost = next(line for line in lines if "relative_cost" in line and "joint" in line)
-    assert "  lower      better     clear" in cost
-    assert lines[-1].startswith("8 numbers: 6 better, 2 same; of those better or worse 6 are clear")
+def test_the_command_prints_differences_and_a_summary(folders, capsys):
+    assert compare.main(folders) == 0
+    text = capsys.readouterr().out
+    assert "Numbers that differ" in text
+    assert "better" in text
+    assert text.endswith("4 of 16 numbers are the same to 1e-09.\n")
 
 
-def test_the_page_says_that_one_folder_is_simulated(folders, tmp_path, capsys):
-    page = tmp_path / "page.html"
-    assert (
-        compare.main(
-            [*(str(folder / "results") for folder in folders), "--html", str(page), "--changed"]
-        )
-        == 0
-    )
-    text = page.read_text()
-    assert "Some of the data is simulated" in text
-    assert "simulated against real" in text
-    assert "monotone" not in text
-    assert "8 numbers" in capsys.readouterr().out
+def test_with_a_tolerance_the_exit_code_says_whether_all_numbers_are_the_same(folders, capsys):
+    assert compare.main([*folders, "--tolerance", "1e-9"]) == 1
+    assert compare.main([folders[0], folders[0], "--tolerance", "1e-9"]) == 0
+    assert compare.main([*folders, "--tolerance", "0.9"]) == 0
+    assert "16 of 16 numbers are the same to 0.9." in capsys.readouterr().out
 
 
 def test_a_folder_without_results_is_a_hint(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""The pages are true: their code runs and prints what they say, and their data is what its script writes."""
+"""Code on the pages runs and prints what they say, and their data is what its script writes."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_the_data_of_the_tutorial_is_what_its_script_writes(tmp_path):
         assert file.read_bytes() == (DOCS / "bikes" / file.name).read_bytes()
 
 
-def test_a_page_that_says_something_else_is_found_out(tmp_path):
+def test_a_page_with_wrong_output_fails(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
     assert [step[0] for step in steps(page.read_text())] == ["python"]

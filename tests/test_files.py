@@ -395,7 +395,7 @@ def test_arrays_taken_over_are_the_tensor_that_is_made_of_copies(places_, seed):
     coords = np.array(places_, np.int32).T
     values = generator(seed, "test", "taken").standard_normal(coords.shape[1])
     plain = SparseTensor(coords, values, (5, 5, 5, 5))
-    taken = SparseTensor.taken(coords.copy(), values.copy(), (5, 5, 5, 5))
+    taken = SparseTensor.from_owned_arrays(coords.copy(), values.copy(), (5, 5, 5, 5))
     assert np.array_equal(plain.coords, taken.coords)
     assert np.array_equal(plain.values, taken.values)
 
@@ -438,7 +438,7 @@ def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_it
     path.write_text("".join(f"{a} {b} {c} {d} 2.5\n" for a, b, c, d in places_.tolist()))
     # As for a tensor of a hundred times the size: pieces are small against the whole, and it is not arranged.
     monkeypatch.setattr("scoup.text._PIECE", 1 << 15)
-    monkeypatch.setattr("scoup.kernels.listed.LARGE", 1000)
+    monkeypatch.setattr("scoup.kernels.sparse.MIN_LISTED_CELLS", 1000)
     CMTF(2, max_iter=1, init="random").fit(
         CoupledData(SparseTensor.from_dense(counts(5, (20, 12, 11, 10))))
     )

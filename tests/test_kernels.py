@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoup import kernels
-from scoup.kernels import listed
+from scoup.kernels import fibres as fibres_module
+from scoup.kernels import sparse
 from scoup.seeds import generator
 from scoup.threads import serial_blas, threads
 
@@ -63,30 +64,31 @@ def plain_model(weights, factors):
 
 
 def with_threads(count, call):
-    with (
-        threads(count),
-        serial_blas(),
-    ):  # as fits call them: BLAS itself promises nothing about its threads
+    # As in a fit: BLAS itself does not promise the same bytes on any number of threads.
+    with threads(count), serial_blas():
         return call()
 
 
 def same_bytes(call):
-    one, two = with_threads(1, call), with_threads(2, call)
-    return one.tobytes() == two.tobytes()
+    return with_threads(1, call).tobytes() == with_threads(2, call).tobytes()
 
 
 @SETTINGS
 @given(shapes, ranks, seeds, st.sampled_from([0.0, 0.05, 0.4, 1.0]), st.sampled_from([0, 3, 8192]))
-def test_the_product_from_a_list_of_cells_is_the_sum_over_cells(shape, rank, seed, density, short):
+def test_the_product_from_a_list_of_cells_is_the_sum_over_cells(
+    shape, rank, seed, density, max_short_rows
+):
     dense, coords, values, factors = problem(shape, rank, seed, density)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            listed.cells, "SHORT", short
-        )  # so that modes are short, or long, or some of both
+        # So that all modes are short, or all long, or some of each.
+        patch.setattr(fibres_module, "MAX_SHORT_ROWS", max_short_rows)
         for mode in range(len(shape)):
-            found = listed.mttkrp(kernels.arrange(coords, values, shape), factors, mode)
+            fibres = kernels.arrange(coords, values, shape)
             np.testing.assert_allclose(
-                found, plain_mttkrp(dense, factors, mode), rtol=1e-10, atol=1e-10
+                sparse.mttkrp_from_list(fibres, factors, mode),
+                plain_mttkrp(dense, factors, mode),
+                rtol=1e-10,
+                atol=1e-10,
             )
 
 
@@ -98,7 +100,7 @@ def test_a_large_tensor_is_not_arranged_and_gives_the_same_bytes_on_any_number_o
     arranged = [
         kernels.mttkrp(kernels.arrange(coords, values, shape), factors, mode) for mode in range(4)
     ]
-    monkeypatch.setattr(listed, "LARGE", 1000)
+    monkeypatch.setattr(sparse, "MIN_LISTED_CELLS", 1000)
     for mode in range(4):
         fibres = kernels.arrange(coords, values, shape)
         np.testing.assert_allclose(
@@ -208,24 +210,24 @@ def test_dense_passes_over_many_blocks(shape, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_of_tall_factors(rows, rank, dtype):
     rng = generator(rows, "tall")
-    one, other = (rng.standard_normal((rows, rank)).astype(dtype) for _ in range(2))
+    left, right = (rng.standard_normal((rows, rank)).astype(dtype) for _ in range(2))
     near = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 1e-3, "atol": 0.1}
-    wide = one.astype(np.float64)
-    np.testing.assert_allclose(kernels.gram(one), wide.T @ wide, **near)
+    wide = left.astype(np.float64)
+    np.testing.assert_allclose(kernels.gram(left), wide.T @ wide, **near)
     np.testing.assert_allclose(
-        kernels.product(one, other[:rank].T @ other[:rank]),
-        wide @ (other[:rank].T @ other[:rank]),
+        kernels.product(left, right[:rank].T @ right[:rank]),
+        wide @ (right[:rank].T @ right[:rank]),
         **near,
     )
     np.testing.assert_allclose(
-        kernels.inner(one, other), np.sum(wide * other), rtol=1e-9, atol=1e-6
+        kernels.inner(left, right), np.sum(wide * right), rtol=1e-9, atol=1e-6
     )
     for call in (
-        lambda: kernels.gram(one),
-        lambda: kernels.product(one, np.eye(rank, dtype=dtype)),
+        lambda: kernels.gram(left),
+        lambda: kernels.product(left, np.eye(rank, dtype=dtype)),
     ):
         assert same_bytes(call)
-    assert same_bytes(lambda: np.array(kernels.inner(one, other)))
+    assert same_bytes(lambda: np.array(kernels.inner(left, right)))
 
 
 @SETTINGS
@@ -241,10 +243,12 @@ def test_solve_rows_gives_the_solution_of_least_norm(count, rank, seed):
     assert not got[heights == 0].any()
     for gram, right, row in zip(grams, rhs, got, strict=True):
         np.testing.assert_allclose(gram @ row, right, atol=1e-6 * max(1, np.abs(right).max()))
-        # Of least norm: nothing of it lies where the Gram matrix is blind.
-        kept = np.linalg.matrix_rank(gram, tol=1e-10 * max(np.trace(gram), 1e-300), hermitian=True)
-        blind = np.linalg.eigh(gram)[1][:, : rank - kept]
-        assert np.abs(blind.T @ row).max(initial=0) <= 1e-6 * max(1, np.abs(row).max())
+        # Of least norm: no part of it lies in the null space of the Gram matrix.
+        determined = np.linalg.matrix_rank(
+            gram, tol=1e-10 * max(np.trace(gram), 1e-300), hermitian=True
+        )
+        null_space = np.linalg.eigh(gram)[1][:, : rank - determined]
+        assert np.abs(null_space.T @ row).max(initial=0) <= 1e-6 * max(1, np.abs(row).max())
 
 
 @pytest.mark.parametrize("shape", [(300, 200), (300, 200, 12), (40, 300, 200), (60, 50, 9, 30)])
@@ -327,15 +331,16 @@ from scoup import kernels
 tensor, factor = np.ones((3, 8, 2)), np.ones((8, 2))
 kernels.contract(tensor, factor), kernels.spread(tensor, np.ones((3, 2, 2)))
 coords = np.array([[0, 1], [1, 2], [0, 1]])
-kernels.mttkrp(kernels.arrange(coords, np.ones(2), (3, 8, 2)), [np.ones((3, 2)), factor, np.ones((2, 2))], 1)
+factors = [np.ones((3, 2)), factor, np.ones((2, 2))]
+kernels.mttkrp(kernels.arrange(coords, np.ones(2), (3, 8, 2)), factors, 1)
 """
 
 
 def test_kernels_are_compiled_once_and_then_found_by_every_process(tmp_path):
-    """Hundreds of jobs start in a run: one that compiles for itself costs more than what it computes."""
+    """A run starts hundreds of jobs, and compiling would take longer than what each computes."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    found = []
+    compiled = []
     for _ in range(2):
         subprocess.run([sys.executable, "-c", ONCE], env=environment, check=True)
-        found.append({path.name for path in tmp_path.rglob("*.nbc")})
-    assert found[0] == found[1] != set()
+        compiled.append({path.name for path in tmp_path.rglob("*.nbc")})
+    assert compiled[0] == compiled[1] != set()

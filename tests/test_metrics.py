@@ -51,11 +51,16 @@ def test_the_zero_model_and_shares():
 
 def test_snr_is_the_papers_ratio_of_reconstructions():
     rng = np.random.default_rng(0)
-    one, other = (Factors(np.abs(rng.standard_normal(2)), tuple(rng.standard_normal((n, 2)) for n in (4, 5, 6)))
-                  for _ in range(2))  # fmt: skip
-    difference = tensor_of(one) - tensor_of(other)
-    assert snr(one, other) == pytest.approx((tensor_of(one) ** 2).sum() / (difference**2).sum())
-    assert snr(one, one) == np.inf
+    missing, whole = (
+        Factors(
+            np.abs(rng.standard_normal(2)),
+            tuple(rng.standard_normal((n, 2)) for n in (4, 5, 6)),
+        )
+        for _ in range(2)
+    )
+    signal, noise = tensor_of(missing), tensor_of(missing) - tensor_of(whole)
+    assert snr(missing, whole) == pytest.approx((signal**2).sum() / (noise**2).sum())
+    assert snr(missing, missing) == np.inf
 
 
 def test_error_on_hidden_cells():

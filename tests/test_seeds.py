@@ -6,7 +6,7 @@ from scoup import ScoupError
 from scoup.seeds import generator
 
 
-def test_names_make_streams_of_their_own():
+def test_each_name_has_a_separate_stream():
     paths = [(), ("a",), ("b",), ("a", 0), ("a", 1), ("a", "0"), (0, "a")]
     draws = [tuple(generator(7, *path).integers(2**60, size=3)) for path in paths]
     assert len(set(draws)) == len(paths)

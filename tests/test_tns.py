@@ -31,7 +31,8 @@ def test_what_is_written_is_read(tmp_path_factory, cells):
 
 def test_tensor_from_tns(tmp_path):
     (tmp_path / "a.tns").write_text("1 1 2 1.5\r\n2 3 1 -2e0\n\n1 1 2 1\n")
-    X = SparseTensor.from_tns(tmp_path / "a.tns")
+    coords, values = parse_tns(tmp_path / "a.tns")
+    X = SparseTensor.from_owned_arrays(coords, values, coords.max(axis=1) + 1)
     assert X.shape == (2, 3, 2)
     assert X.to_dense()[0, 0, 1] == 2.5
     assert X.to_dense()[1, 2, 0] == -2

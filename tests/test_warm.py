@@ -1,4 +1,4 @@
-"""What is compiled beforehand is all that fits need."""
+"""Warming compiles all that fits need."""
 
 import gc
 
@@ -10,11 +10,11 @@ from tests.planted import as_sparse, hide, planted
 
 
 def compiled():
-    """Every kernel with the types that it has been compiled for."""
+    """Return every kernel with the types that it has been compiled for."""
     kernels = (
-        one
-        for one in gc.get_objects()
-        if isinstance(one, Dispatcher) and "scoup" in one.py_func.__module__
+        item
+        for item in gc.get_objects()
+        if isinstance(item, Dispatcher) and "scoup" in item.py_func.__module__
     )
     return {
         (kernel.py_func.__qualname__, id(kernel), str(types))
@@ -28,14 +28,14 @@ def test_fits_of_other_shapes_and_ranks_compile_nothing_more():
     before = compiled()
     assert len(before) > 20
     data, _ = planted((12, 40, 11), 3, seed=1, noise=0.1)
-    for some in (
+    for form in (
         data,
         hide(data, 0.2, seed=2),
         *as_sparse(data),
         *as_sparse(hide(data, 0.2, seed=2)),
     ):
         for rank in (3, 11, 20):
-            CMTF(rank, max_iter=2).fit(some)
-    for some in (data, *as_sparse(data)):
-        SCOUP(3, sampling=2, repetitions=2, finish="refit", max_iter=2).fit(some)
+            CMTF(rank, max_iter=2).fit(form)
+    for form in (data, *as_sparse(data)):
+        SCOUP(3, sampling=2, repetitions=2, finish="refit", max_iter=2).fit(form)
     assert compiled() == before

@@ -1,6 +1,4 @@
-"""How time and memory of a coupled sweep grow with the non-zeros and with the rank, on one and two threads."""
-
-from __future__ import annotations
+"""How time and memory of a coupled sweep grow with non-zeros and rank, on one and two threads."""
 
 from benchmarks.curves import Check, exponent, steepest
 from benchmarks.measure import Contender, race
@@ -13,9 +11,9 @@ TARGET = "benchmarks.ours:growing_sweep"
 
 
 def measure() -> Outcome:
-    """The matrix has twice as many non-zeros as the tensor; ranks are tried at Facebook's size."""
+    """Vary the non-zeros, twice as many in the matrix, then the rank at Facebook's size."""
     results = {}
-    # The largest takes a quarter of the machine's memory: one after another, not side by side.
+    # The largest takes a quarter of the machine's memory: one process at a time.
     for cells in CELLS:
         options = {"rank": RANK, "cells": cells, "count": 2 * cells}
         results |= race(

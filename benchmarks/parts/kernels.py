@@ -1,6 +1,4 @@
-"""Sparse products and a coupled sweep of the Facebook shape beside GenTen, scipy and pyttb; limits of the machine."""
-
-from __future__ import annotations
+"""Sparse products and a coupled sweep of Facebook's shape next to GenTen, scipy and pyttb."""
 
 from benchmarks.curves import Check, ratio
 from benchmarks.measure import Contender, Numbers, race
@@ -15,7 +13,7 @@ PASSES = ("densities", "contract", "spread")
 
 
 def measure() -> Outcome:
-    """Time all of them in turns."""
+    """Time ours, the peers and the limits of the machine, in turns."""
     results = race([*_ours(), *_limits(), *_peers()])
     runs = {name: result["runs"] for name, result in results.items()}
     fastest = min((f"genten {way}" for way in GENTEN), key=lambda name: results[name]["seconds"])
@@ -85,9 +83,10 @@ def _peers() -> list[Contender]:
 
 
 def roofline(results: dict[str, Numbers]) -> list[str]:
-    """Say for each kernel what it moves and computes, and what share of the machine's limit it reaches.
+    """Describe what each kernel moves and computes, and its share of the limit of the machine.
 
-    The limit is the larger of bytes over bandwidth (of gathers for sparse kernels) and flops over the GEMM peak.
+    The limit is the larger of bytes over bandwidth (of gathers for sparse kernels) and flops over
+    the GEMM peak.
     """
     rate = {
         name: results[name]["moved_bytes"] / results[name]["seconds"]
@@ -96,17 +95,18 @@ def roofline(results: dict[str, Numbers]) -> list[str]:
     peak = results["gemm"]["flops"] / results["gemm"]["seconds"]
     remarks = [
         f"limits: reading {rate['stream'] / 1e9:.1f} GB/s, gathering rows of {RANK} numbers "
-        f"at random {rate['gather'] / 1e9:.1f} GB/s, GEMM {peak / 1e9:.0f} GFLOP/s; where a few users have most of the "
-        "posts their rows stay in cache, and sparse kernels pass the limit of gathering"
+        f"at random {rate['gather'] / 1e9:.1f} GB/s, GEMM {peak / 1e9:.0f} GFLOP/s; where a few "
+        "users have most of the posts their rows stay in cache, and sparse kernels exceed the "
+        "limit of gathering"
     ]
     for name in (n for n in results if n.startswith(("dense ", "sparse ", "solve "))):
-        one = results[name]
-        moving = one["moved_bytes"] / rate["gather" if name.startswith("sparse") else "stream"]
-        computing = one["flops"] / peak
-        share = max(moving, computing) / one["seconds"]
+        result = results[name]
+        moving = result["moved_bytes"] / rate["gather" if name.startswith("sparse") else "stream"]
+        computing = result["flops"] / peak
+        share = max(moving, computing) / result["seconds"]
         bound = "memory" if moving >= computing else "arithmetic"
         remarks.append(
-            f"{name}: {one['moved_bytes'] / 1e6:.0f} MB, {one['flops'] / 1e9:.2f} GFLOP in "
-            f"{1e3 * one['seconds']:.1f} ms: {share:.0%} of the {bound} limit"
+            f"{name}: {result['moved_bytes'] / 1e6:.0f} MB, {result['flops'] / 1e9:.2f} GFLOP in "
+            f"{1e3 * result['seconds']:.1f} ms: {share:.0%} of the {bound} limit"
         )
     return remarks

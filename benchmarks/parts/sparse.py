@@ -1,16 +1,14 @@
-"""Whole fits of sparse data: Facebook's shape with and without its matrix, and a tensor of four modes."""
-
-from __future__ import annotations
+"""Whole fits of sparse data: Facebook's shape with and without its matrix, and four modes."""
 
 from typing import Any
 
 from benchmarks.curves import Check, lowest, ratio
 from benchmarks.measure import Contender, Numbers, race
 from benchmarks.outcome import Outcome
-from benchmarks.parts.dense import CURVE, NEAR, PEER, SCOUP, arrivals, times
+from benchmarks.parts.dense import CURVE, PEER, SCOUP, TARGET_COST_RATIO, arrivals, times
 
 SWEEPS = 20
-PATIENCE = 20.0
+MAX_PEER_SECONDS = 20.0
 RANKS = {"wall": 25, "facebook": 25, "four": 10}
 TITLES = {"wall": "Facebook's tensor alone", "facebook": "Facebook's shape", "four": "four modes"}
 PLAN: dict[str, Any] = {"sampling": (10, 10, 2), "repetitions": 4, "jobs": 2}
@@ -18,7 +16,7 @@ GENTEN = "benchmarks.rivals:genten_curve"
 
 
 def measure() -> Outcome:
-    """Three problems, one after the other; peers where they can take the data."""
+    """Run three problems, with the peers that can take the data."""
     results: dict[str, Numbers] = {}
     for name in RANKS:
         own = race(_coupled(name) if name == "facebook" else _alone(name))
@@ -27,7 +25,7 @@ def measure() -> Outcome:
 
 
 def judge(results: dict[str, Numbers]) -> Outcome:
-    """Compare whole fits: all sweeps, and the time to 0.1 % of the best cost, sorting of the cells included."""
+    """Compare whole fits, sorting included: all sweeps, and the time to 0.1 % of the best cost."""
     checks, remarks = [], []
     for method in ("MttkrpSingle", "MttkrpDefault"):
         got = ratio(pace(results["facebook/als"]), pace(results[f"wall/genten {method}"]))
@@ -41,7 +39,7 @@ def judge(results: dict[str, Numbers]) -> Outcome:
             for who, numbers in results.items()
             if who.startswith(f"{name}/")
         }
-        target = NEAR * lowest(own)
+        target = TARGET_COST_RATIO * lowest(own)
         remarks += [f"{TITLES[name]}, {line}" for line in arrivals(own, target)]
         for peer in (who for who in own if who.startswith(("genten", "pyttb"))):
             whole = ratio(own[peer]["runs"], own["als"]["runs"])
@@ -56,7 +54,7 @@ def judge(results: dict[str, Numbers]) -> Outcome:
 
 
 def pace(result: Numbers) -> list[float]:
-    """Seconds a sweep after the first, of each run.
+    """Return the seconds per sweep after the first, for each run.
 
     >>> pace({"curves": [[(5.0, 9.0), (6.0, 8.0), (7.0, 7.0)]]})
     [1.0]
@@ -72,7 +70,11 @@ def _alone(name: str) -> list[Contender]:
         Contender("genten MttkrpDefault", GENTEN, {**same, "method": "MttkrpDefault"}, 5),
         Contender("genten MttkrpSingle", GENTEN, same, 5),
         Contender(
-            "pyttb cp_als", PEER, {**same, "peer": "pyttb", "patience": PATIENCE}, 1, warm=False
+            "pyttb cp_als",
+            PEER,
+            {**same, "peer": "pyttb", "max_seconds": MAX_PEER_SECONDS},
+            1,
+            warm=False,
         ),
     ]
 

@@ -1,7 +1,5 @@
 """Passes over a dense tensor, viewed as (pre, n, post), that make no temporary of its size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -11,50 +9,59 @@ from typing import Any
 import numpy as np
 from numba import literally, njit
 
-from scoup.kernels.fibres import Array, frozen
-from scoup.kernels.lanes import fetch, live, load, magnitudes, plus, scaled, store, summed
-from scoup.kernels.pool import share
-from scoup.kernels.rows import compiled, width_for
+from scoup.kernels.fibres import read_only
+from scoup.kernels.lanes import (
+    absolute,
+    add,
+    add_scaled,
+    lane_mask,
+    load,
+    prefetch,
+    store,
+    sum_lanes,
+)
+from scoup.kernels.rows import jit, width_for
+from scoup.records import Array
+from scoup.threads import run_chunks
 
-# Chunks of a pass whose sums meet: private results for each, added up in the order of the chunks.
-PARTS = 16
-# Cells of the tensor that a chunk takes at least.
-CHUNK_CELLS = 1 << 16
+# Chunks of a pass that sums over them: each has a private result, added up in their order.
+MAX_CHUNKS = 16
+MIN_CHUNK_CELLS = 1 << 16
 # Rows of an output, or of a factor, that stay in the first-level cache.
-BLOCK = 256
-APART = 16
-# Numbers by which a pass asks for its data ahead: the machine's own guesses end with each page of memory.
-AHEAD = 512
-# Entries from which a tall matrix is worth a pass of its own; BLAS does a smaller product on one thread.
-TALL = 1 << 16
-# Numbers whose inner product BLAS takes on one thread, whatever it is allowed.
-FEW = 1 << 13
-GRAM_ROWS = 1024
-GRAM_PARTS = 4
+TILE_ROWS = 256
+# Numbers between the sums of two chunks, so that no cache line belongs to two threads.
+PADDING_NUMBERS = 16
+# Distance at which a pass prefetches: the hardware prefetcher stops at each page of memory.
+PREFETCH_NUMBERS = 512
+# Size from which a matrix product is worth a pass; BLAS does a smaller one on one thread.
+MIN_PASS_NUMBERS = 1 << 16
+# Size up to which BLAS computes an inner product on one thread, whatever its limit.
+MAX_DOT_NUMBERS = 1 << 13
+GRAM_BLOCK_ROWS = 1024
+MAX_GRAM_CHUNKS = 4
 
 
 def densities(values: Array) -> list[Array]:
-    """Sums of absolute values over all cells of each index, one vector a mode, in float64 and one pass.
+    """Sums of absolute values over all cells of each index, one vector per mode, in float64.
 
     ``d_n[i] = sum over cells with index i in mode n of |x|``
 
     >>> [d.tolist() for d in densities(np.array([[1.0, -2.0], [0.0, 4.0]]))]
     [[3.0, 4.0], [1.0, 6.0]]
     """
-    array = frozen(values)
+    array = read_only(values)
     shape = np.array(array.shape, np.int64)
-    lines = frozen(array.reshape(-1, array.shape[-1]))
+    lines = read_only(array.reshape(-1, array.shape[-1]))
     cuts = _cuts(lines.shape[0], array.size)
     length = int(shape.sum())
-    # Two chunks' sums must not meet in a cache line, or their threads take turns.
-    sums = np.zeros((cuts.size - 1, length + APART))
+    sums = np.zeros((cuts.size - 1, length + PADDING_NUMBERS))
     kernel = _density_lines(width_for(lines.shape[1]))
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
             kernel(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk, :length])
 
-    share(len(sums), work, array.size)
+    run_chunks(len(sums), work, array.size)
     return np.split(sums.sum(axis=0)[:length], np.cumsum(shape)[:-1])
 
 
@@ -68,21 +75,21 @@ def contract(tensor: Array, factor: Array) -> Array:
     """
     pre, n, post = tensor.shape
     if post == 1 and pre > 1:
-        # The last mode: each line of the tensor is a row, and its sum stays in registers.
+        # The last mode: each line of the tensor is a row, whose sum stays in registers.
         return spread(tensor.reshape(1, pre, n), np.asarray(factor)[None])[:, None]
-    cells, rows = frozen(tensor), frozen(factor, tensor.dtype)
+    cells, rows = read_only(tensor), read_only(factor, tensor.dtype)
     kernel = _contract_span(width_for(rows.shape[1]))
     slabs = _cuts(pre, tensor.size)
-    columns = _cuts(post, tensor.size, BLOCK) if pre < PARTS else np.array([0, post])
-    lines = _cuts(n, tensor.size) if pre * post < PARTS * BLOCK else np.array([0, n])
+    columns = _cuts(post, tensor.size, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
+    lines = _cuts(n, tensor.size) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
     parts = np.empty((lines.size - 1, pre, post, rows.shape[1]), tensor.dtype)
-    places = list(pairs(range(len(parts)), pairwise(slabs), pairwise(columns)))
+    spans = list(pairs(range(len(parts)), pairwise(slabs), pairwise(columns)))
 
     def work(first: int, last: int) -> None:
-        for part, (p, p_end), (q, q_end) in places[first:last]:
+        for part, (p, p_end), (q, q_end) in spans[first:last]:
             kernel((p, p_end, lines[part], lines[part + 1], q, q_end), cells, rows, parts[part])
 
-    share(len(places), work, tensor.size * rows.shape[1])
+    run_chunks(len(spans), work, tensor.size * rows.shape[1])
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
@@ -97,11 +104,11 @@ def spread(tensor: Array, kernel: Array) -> Array:
     pre, n, post = tensor.shape
     if post == 1 and pre > 1:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
-    cells, rows = frozen(tensor), frozen(kernel, tensor.dtype)
+    cells, rows = read_only(tensor), read_only(kernel, tensor.dtype)
     out = np.zeros((n, rows.shape[2]), tensor.dtype)
     compute = _spread_rows(width_for(rows.shape[2]))
     cuts = _cuts(n, tensor.size, 4)
-    share(
+    run_chunks(
         cuts.size - 1,
         lambda a, b: compute(cuts[a], cuts[b], cells, rows, out),
         tensor.size * rows.shape[2],
@@ -115,7 +122,9 @@ def product(rows: Array, square: Array) -> Array:
     >>> product(np.ones((2, 2)), np.array([[1.0, 0.0], [2.0, 5.0]])).tolist()
     [[3.0, 5.0], [3.0, 5.0]]
     """
-    return rows @ square if rows.size < TALL else spread(rows[None], np.asarray(square)[None])
+    if rows.size < MIN_PASS_NUMBERS:
+        return rows @ square
+    return spread(rows[None], np.asarray(square)[None])
 
 
 def gram(factor: Array) -> Array:
@@ -124,28 +133,29 @@ def gram(factor: Array) -> Array:
     >>> gram(np.ones((3, 2))).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    return factor.T @ factor if factor.size < TALL else contract(factor[None], factor)[0]
+    if factor.size < MIN_PASS_NUMBERS:
+        return factor.T @ factor
+    return contract(factor[None], factor)[0]
 
 
 def inner(left: Array, right: Array) -> float:
-    """Inner product ``sum_{i, f} left[i, f] right[i, f]`` of two arrays of one shape, in float64.
+    """Inner product ``sum_{i, f} left[i, f] right[i, f]`` of arrays of the same shape, in float64.
 
     >>> inner(np.ones((2, 2)), np.full((2, 2), 3.0))
     12.0
     """
-    one, other = frozen(left).reshape(-1), frozen(right, left.dtype).reshape(-1)
-    if one.size <= FEW and one.dtype == np.float64:
-        return float(np.dot(one, other))
-    cuts = _cuts(one.size, one.size)
+    a, b = read_only(left).reshape(-1), read_only(right, left.dtype).reshape(-1)
+    if a.size <= MAX_DOT_NUMBERS and a.dtype == np.float64:
+        return float(np.dot(a, b))
+    cuts = _cuts(a.size, a.size)
     parts = np.zeros(cuts.size - 1)
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
-            parts[chunk] = _inner_span(
-                one[cuts[chunk] : cuts[chunk + 1]], other[cuts[chunk] : cuts[chunk + 1]]
-            )
+            span = slice(cuts[chunk], cuts[chunk + 1])
+            parts[chunk] = _inner_span(a[span], b[span])
 
-    share(parts.size, work, one.size)
+    run_chunks(parts.size, work, a.size)
     return float(parts.sum())
 
 
@@ -154,33 +164,34 @@ def long_gram(tensor: Array) -> Array:
 
     ``G[(p, q), (p', q')] = sum_j X[p, j, q] X[p', j, q']``
 
-    The only kernel that calls BLAS: limit that to one thread, and the bytes do not depend on threads.
+    The only kernel that calls BLAS: limit that to one thread, and threads do not change the bytes.
 
     >>> long_gram(np.ones((1, 5, 1))).tolist()
     [[5.0]]
     """
     pre, n, post = tensor.shape
-    width, steps = pre * post, -(-n // GRAM_ROWS)
-    parts = np.zeros((min(GRAM_PARTS, steps), width, width))
+    width, steps = pre * post, -(-n // GRAM_BLOCK_ROWS)
+    parts = np.zeros((min(MAX_GRAM_CHUNKS, steps), width, width))
 
     def work(first: int, last: int) -> None:
         for part in range(first, last):
             for step in range(part, steps, len(parts)):
-                block = tensor[:, step * GRAM_ROWS : (step + 1) * GRAM_ROWS].transpose(1, 0, 2)
-                flat = np.array(block, np.float64, order="C").reshape(-1, width)
-                # A matrix times its own transpose: numpy calls syrk, and lets go of the GIL, as scipy's does not.
+                rows = slice(step * GRAM_BLOCK_ROWS, (step + 1) * GRAM_BLOCK_ROWS)
+                block = np.array(tensor[:, rows].transpose(1, 0, 2), np.float64, order="C")
+                flat = block.reshape(-1, width)
+                # numpy turns this into syrk without the GIL; scipy's syrk would hold it.
                 parts[part] += flat.T @ flat
 
-    share(len(parts), work, tensor.size * width)
+    run_chunks(len(parts), work, tensor.size * width)
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
 @lru_cache(maxsize=1024)
 def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
-    """Cut rows into equal chunks of whole units, as many as the number of cells is worth."""
+    """Cut rows into equal chunks of whole units; the more cells, the more chunks."""
     units = -(-rows // unit)
-    chunks = max(1, min(PARTS, units, cells // CHUNK_CELLS))
-    return frozen(np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows))
+    chunks = max(1, min(MAX_CHUNKS, units, cells // MIN_CHUNK_CELLS))
+    return read_only(np.minimum(np.linspace(0, units, chunks + 1).astype(np.int64) * unit, rows))
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -193,29 +204,29 @@ def _inner_span(left, right):
 
 @cache
 def _density_lines(width: int) -> Callable[..., Any]:
-    """Add |lines| to the marginal sums, which stand one after another in ``sums``."""
+    """Add |lines| to the marginal sums, which follow one another in ``sums``."""
 
-    @compiled
+    @jit
     def kernel(first, last, lines, shape, sums):
         order, columns = shape.size, lines.shape[1]
         base = sums.size - columns
         index, offset = np.empty(order, np.int64), np.empty(order, np.int64)
-        rest, place = first, base
+        rest, start = first, base
         for n in range(order - 2, -1, -1):
-            place -= shape[n]
-            offset[n] = place
+            start -= shape[n]
+            offset[n] = start
             index[n] = rest % shape[n]
             rest //= shape[n]
-        # Whole vectors: a masked store cannot be read back before it has left the core.
-        tail, whole = np.zeros((1, -(-columns // width) * width)), live(width, width)
-        ahead = max(1, AHEAD // columns)
+        # Whole vectors: a masked store cannot be forwarded to the next load.
+        tail, whole = np.zeros((1, -(-columns // width) * width)), lane_mask(width, width)
+        ahead = max(1, PREFETCH_NUMBERS // columns)
         for line in range(first, last):
             total = 0.0
             for c in range(0, columns, width):
-                fetch(lines, line + ahead, c, whole)
-                x = magnitudes(load(lines, line, c, live(width, columns - c)))
-                store(tail, 0, c, whole, plus(load(tail, 0, c, whole), x))
-                total += summed(x)
+                prefetch(lines, line + ahead, c, whole)
+                x = absolute(load(lines, line, c, lane_mask(width, columns - c)))
+                store(tail, 0, c, whole, add(load(tail, 0, c, whole), x))
+                total += sum_lanes(x)
             for n in range(order - 1):
                 sums[offset[n] + index[n]] += total
             for n in range(order - 2, -1, -1):
@@ -228,73 +239,75 @@ def _density_lines(width: int) -> Callable[..., Any]:
     return kernel
 
 
-# Tiles stand outside the makers of kernels: one that closes over a compiled function is never found in the cache.
-@compiled
-def _ask(slab, first, low, high):
-    """Ask for four lines of a slab, between two columns; lines past the end do no harm."""
+# Tiles are module-level functions: numba never finds a closure over compiled code in its cache.
+@jit
+def _prefetch_lines(slab, first, low, high):
+    """Prefetch four lines of a slab, between two columns; lines past the end do no harm."""
     for j in range(first, first + 4):
         for q in range(low, high, 8):
-            fetch(slab, j, q, live(8, 8))
+            prefetch(slab, j, q, lane_mask(8, 8))
 
 
-@compiled
+@jit
 def _contract_tile(width, window, slab, rows, sums, out):
     literally(width)
     first, last, low, high = window
-    rank, fours, whole = rows.shape[1], first + (last - first) // 4 * 4, live(width, width)
-    ahead = max(4, AHEAD // (high - low))
+    rank, fours, whole = rows.shape[1], first + (last - first) // 4 * 4, lane_mask(width, width)
+    ahead = max(4, PREFETCH_NUMBERS // (high - low))
     for c in range(0, rank, width):
-        mask = live(width, rank - c)
+        mask = lane_mask(width, rank - c)
         sums[:] = 0
         for j in range(first, fours, 4):
             m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
             m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
-            _ask(slab, j + ahead, low, high)
+            _prefetch_lines(slab, j + ahead, low, high)
             for q in range(low, high):
-                total = scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
-                total = scaled(scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
-                store(sums, q - low, 0, whole, scaled(total, slab[j + 3, q], m3))
+                total = add_scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                total = add_scaled(add_scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
+                store(sums, q - low, 0, whole, add_scaled(total, slab[j + 3, q], m3))
         for j in range(fours, last):
             m0 = load(rows, j, c, mask)
             for q in range(low, high):
-                store(
-                    sums, q - low, 0, whole, scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
-                )
+                total = add_scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                store(sums, q - low, 0, whole, total)
         for q in range(low, high):
             store(out, q, c, mask, load(sums, q - low, 0, whole))
 
 
 @cache
 def _contract_span(width: int) -> Callable[..., Any]:
-    """``out[p, q] = sum_j cells[p, j, q] rows[j]`` within a span (p, p_end, j, j_end, q, q_end), four j at a time."""
+    """``out[p, q] = sum_j cells[p, j, q] rows[j]``, four j at a time.
 
-    @compiled
+    The span is (p, p_end, j, j_end, q, q_end).
+    """
+
+    @jit
     def kernel(span, cells, rows, out):
-        # Sums in rows of whole vectors: a masked store cannot be read back before it has left the core.
-        sums = np.empty((min(BLOCK, span[5] - span[4]), width), out.dtype)
+        # Rows of whole vectors: a masked store cannot be forwarded to the next load.
+        sums = np.empty((min(TILE_ROWS, span[5] - span[4]), width), out.dtype)
         for p in range(span[0], span[1]):
-            for low in range(span[4], span[5], BLOCK):
-                window = (span[2], span[3], low, min(low + BLOCK, span[5]))
+            for low in range(span[4], span[5], TILE_ROWS):
+                window = (span[2], span[3], low, min(low + TILE_ROWS, span[5]))
                 _contract_tile(width, window, cells[p], rows, sums, out[p])
 
     return kernel
 
 
-@compiled
+@jit
 def _spread_tile(width, lines, columns, slab, rows, out):
     literally(width)
     rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
-    ahead = max(4, AHEAD // (columns[1] - columns[0]))
+    ahead = max(4, PREFETCH_NUMBERS // (columns[1] - columns[0]))
     for c in range(0, rank, width):
-        mask = live(width, rank - c)
+        mask = lane_mask(width, rank - c)
         for j in range(lines[0], fours, 4):
             a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
             d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
-            _ask(slab, j + ahead, columns[0], columns[1])
+            _prefetch_lines(slab, j + ahead, columns[0], columns[1])
             for q in range(columns[0], columns[1]):
                 row = load(rows, q, c, mask)
-                a, b = scaled(a, slab[j, q], row), scaled(b, slab[j + 1, q], row)
-                d, e = scaled(d, slab[j + 2, q], row), scaled(e, slab[j + 3, q], row)
+                a, b = add_scaled(a, slab[j, q], row), add_scaled(b, slab[j + 1, q], row)
+                d, e = add_scaled(d, slab[j + 2, q], row), add_scaled(e, slab[j + 3, q], row)
             store(out, j, c, mask, a)
             store(out, j + 1, c, mask, b)
             store(out, j + 2, c, mask, d)
@@ -302,25 +315,23 @@ def _spread_tile(width, lines, columns, slab, rows, out):
         for j in range(fours, lines[1]):
             a = load(out, j, c, mask)
             for q in range(columns[0], columns[1]):
-                a = scaled(a, slab[j, q], load(rows, q, c, mask))
+                a = add_scaled(a, slab[j, q], load(rows, q, c, mask))
             store(out, j, c, mask, a)
 
 
 @cache
 def _spread_rows(width: int) -> Callable[..., Any]:
-    """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in the given range, four j at a time."""
+    """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range, four j at a time."""
 
-    @compiled
+    @jit
     def kernel(first, last, cells, rows, out):
-        # Blocks of rows and of columns, so that what is read again and what is written stay in cache.
+        # Tiles of rows and columns: what is written, and what is read again, stays in cache.
         pre, _, post = cells.shape
-        for start in range(first, last, BLOCK):
+        for start in range(first, last, TILE_ROWS):
             for p in range(pre):
-                for low in range(0, post, BLOCK):
-                    lines, columns = (
-                        (start, min(start + BLOCK, last)),
-                        (low, min(low + BLOCK, post)),
-                    )
+                for low in range(0, post, TILE_ROWS):
+                    lines = (start, min(start + TILE_ROWS, last))
+                    columns = (low, min(low + TILE_ROWS, post))
                     _spread_tile(width, lines, columns, cells[p], rows[p], out)
 
     return kernel

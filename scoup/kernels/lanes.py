@@ -1,12 +1,19 @@
 """Rows of a factor in vector registers.
 
-The compiler keeps a running sum of runtime length in memory and peels the loop over it; that halves the
-speed of every sparse product. Here a sum is one value of ``width`` lanes that LLVM maps to whatever
-registers the machine has, and the columns past the last are masked, so that one compiled kernel
-serves every rank.
-"""
+The compiler keeps a running sum of runtime length in memory and peels the loop over it; that halves
+the speed of every sparse product. Here a sum is one value of ``width`` lanes that LLVM maps to
+whatever registers the machine has, and columns past the last are masked, so that one compiled
+kernel serves every rank.
 
-from __future__ import annotations
+For the maintainer: this module relies on numba and llvmlite below their stable interfaces, namely
+``numba.extending.intrinsic`` with ``prefer_literal``, ``register_model`` and ``PrimitiveModel``,
+``numba.core.cgutils`` (``get_item_pointer``, ``get_or_insert_function``), ``context.make_array``,
+and ``llvmlite.ir`` with opaque pointers (the suffix ``.p0`` of ``llvm.masked.load``,
+``llvm.masked.store`` and ``llvm.prefetch``). If an upgrade breaks it, the first tests to fail are
+``tests/test_kernels.py::test_mttkrp_is_the_sum_over_cells`` (sparse) and
+``test_dense_passes_are_einsums`` (dense); each compares with plain ``numpy.einsum``, so the Python
+loops of :mod:`scoup.kernels.rows` and :mod:`scoup.kernels.dense` state what is to be computed.
+"""
 
 from typing import Any
 
@@ -45,11 +52,11 @@ def _vector(kind: Lanes) -> ir.VectorType:
 
 def _splat(builder: ir.IRBuilder, scalar: ir.Value, width: int) -> ir.Value:
     vector = ir.VectorType(scalar.type, width)
-    one = builder.insert_element(
+    first = builder.insert_element(
         ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
     )
     picks = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), picks)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), picks)
 
 
 def _suffix(vector: ir.VectorType) -> str:
@@ -57,17 +64,17 @@ def _suffix(vector: ir.VectorType) -> str:
 
 
 def _address(
-    context: Any, builder: ir.IRBuilder, kind: Any, array: Any, place: list[Any]
+    context: Any, builder: ir.IRBuilder, kind: Any, array: Any, index: list[Any]
 ) -> tuple[Any, Any]:
-    """Pointer to element ``place`` of a C-contiguous array, and its alignment."""
+    """Return the pointer to element ``index`` of a C-contiguous array, and its alignment."""
     struct = context.make_array(kind)(context, builder, array)
-    pointer = cgutils.get_item_pointer(context, builder, kind, struct, place, wraparound=False)
+    pointer = cgutils.get_item_pointer(context, builder, kind, struct, index, wraparound=False)
     return pointer, ir.Constant(ir.IntType(32), kind.dtype.bitwidth // 8)
 
 
 @intrinsic(prefer_literal=True)
-def live(typing_context, width, count):
-    """Mask whose first ``count`` lanes are on."""
+def lane_mask(typing_context, width, count):
+    """Return a mask whose first ``count`` lanes are on."""
     kind = Lanes(types.boolean, width.literal_value)
 
     def build(context, builder, signature, args):
@@ -78,8 +85,8 @@ def live(typing_context, width, count):
 
 
 @intrinsic
-def zeros(typing_context, mask, like):
-    """Zero in every lane, of the type of the array ``like``."""
+def zero_lanes(typing_context, mask, like):
+    """Return zero in every lane, of the type of the array ``like``."""
     kind = Lanes(like.dtype, mask.width)
     return kind(mask, like), lambda context, builder, signature, args: ir.Constant(
         _vector(kind), None
@@ -88,7 +95,7 @@ def zeros(typing_context, mask, like):
 
 @intrinsic
 def load(typing_context, array, row, column, mask):
-    """Lanes ``array[row, column:]`` where the mask is on, zero elsewhere."""
+    """Read ``array[row, column:]`` where the mask is on, zero elsewhere."""
     kind = Lanes(array.dtype, mask.width)
 
     def build(context, builder, signature, args):
@@ -122,8 +129,8 @@ def store(typing_context, array, row, column, mask, value):
 
 
 @intrinsic
-def scaled(typing_context, total, scale, value):
-    """``total + scale * value`` with a scalar ``scale``."""
+def add_scaled(typing_context, total, scale, value):
+    """Return ``total + scale * value`` with a scalar ``scale``."""
 
     def build(context, builder, signature, args):
         spread = _splat(builder, args[1], total.width)
@@ -135,8 +142,8 @@ def scaled(typing_context, total, scale, value):
 
 
 @intrinsic
-def added(typing_context, total, left, right):
-    """``total + left * right`` lane by lane."""
+def add_product(typing_context, total, left, right):
+    """Return ``total + left * right`` lane by lane."""
 
     def build(context, builder, signature, args):
         return builder.fadd(
@@ -147,20 +154,20 @@ def added(typing_context, total, left, right):
 
 
 @intrinsic
-def times(typing_context, left, right):
-    """``left * right`` lane by lane."""
+def multiply(typing_context, left, right):
+    """Return ``left * right`` lane by lane."""
     return left(left, right), lambda context, builder, signature, args: builder.fmul(*args)
 
 
 @intrinsic
-def plus(typing_context, left, right):
-    """``left + right`` lane by lane."""
+def add(typing_context, left, right):
+    """Return ``left + right`` lane by lane."""
     return left(left, right), lambda context, builder, signature, args: builder.fadd(*args)
 
 
 @intrinsic
-def magnitudes(typing_context, value):
-    """Absolute values in double precision."""
+def absolute(typing_context, value):
+    """Return absolute values in double precision."""
     kind = Lanes(types.float64, value.width)
 
     def build(context, builder, signature, args):
@@ -169,15 +176,15 @@ def magnitudes(typing_context, value):
         call = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(vector, [vector]), name
         )
-        found = builder.call(call, args)
-        return found if vector == _vector(kind) else builder.fpext(found, _vector(kind))
+        sizes = builder.call(call, args)
+        return sizes if vector == _vector(kind) else builder.fpext(sizes, _vector(kind))
 
     return kind(value), build
 
 
 @intrinsic
-def fetch(typing_context, array, row, column, mask):
-    """Ask for ``array[row, column:]`` to be brought near; a row out of range does no harm."""
+def prefetch(typing_context, array, row, column, mask):
+    """Bring ``array[row, column:]`` into cache; a row out of range does no harm."""
 
     def build(context, builder, signature, args):
         pointer, _ = _address(context, builder, array, args[0], [args[1], args[2]])
@@ -195,8 +202,8 @@ def fetch(typing_context, array, row, column, mask):
 
 
 @intrinsic
-def summed(typing_context, value):
-    """Sum of all lanes, pairwise."""
+def sum_lanes(typing_context, value):
+    """Return the sum of all lanes, added pairwise."""
 
     def build(context, builder, signature, args):
         vector = args[0].type

@@ -1,10 +1,9 @@
-"""Compiled loops over the cells of a range of rows, one kernel for each width of vector.
+"""Compiled loops over ranges of rows or cells, one kernel per width of vector.
 
-Each function returns a kernel; ranks above the width are done in blocks of columns. A kernel reads
-``cells = (rows, middles, starts, leaves, values)`` of an Order and writes only rows ``first:last``.
+Each maker, such as :func:`tensor_rows`, returns a kernel; a rank above the width is done in blocks
+of columns. A kernel reads ``cells = (rows, middles, starts, leaves, values)`` of an
+:class:`~scoup.kernels.fibres.Order` and writes only rows ``first:last``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
@@ -13,17 +12,35 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from scoup.kernels.lanes import added, fetch, live, load, scaled, store, summed, times, zeros
+from scoup.kernels.fibres import read_only
+from scoup.kernels.lanes import (
+    add_product,
+    add_scaled,
+    lane_mask,
+    load,
+    multiply,
+    prefetch,
+    store,
+    sum_lanes,
+    zero_lanes,
+)
+from scoup.records import Array
+from scoup.threads import run_chunks
 
-WIDTHS = (8, 16, 32)
-# How many gathers ahead a row is asked for: about the latency of the last cache level.
-AHEAD = 16
+VECTOR_WIDTHS = (8, 16, 32)
+# Gathers between the prefetch of a row and its use: about the latency of the last cache level.
+PREFETCH_GATHERS = 16
 # Cells whose outer products are added to a Gram matrix while they are in the first-level cache.
-BATCH = 16
-# Bytes of a cache line, and of the widest vector.
-LINE = 64
+GRAM_BATCH_CELLS = 16
+# Size of a cache line, and of the widest vector.
+CACHE_LINE_BYTES = 64
+# Systems that one chunk of :func:`solve_rows` holds.
+CHUNK_SYSTEMS = 64
+# Relative to the largest diagonal entry (Cholesky) or eigenvalue (fallback): a direction below it
+# is not determined.
+RELATIVE_CUTOFF = 1e-12
 
-compiled = njit(cache=True, nogil=True)
+jit = njit(cache=True, nogil=True)
 
 
 def width_for(rank: int) -> int:
@@ -32,37 +49,37 @@ def width_for(rank: int) -> int:
     >>> width_for(5), width_for(25), width_for(100)
     (8, 32, 32)
     """
-    return next((width for width in WIDTHS if width >= rank), WIDTHS[-1])
+    return next((width for width in VECTOR_WIDTHS if width >= rank), VECTOR_WIDTHS[-1])
 
 
 def padded_zeros(rows: int, rank: int, dtype: Any) -> Any:
-    """Zeros with ``rank`` columns rounded up so that every row begins on a cache line and is whole vectors.
+    """Return zeros whose rows start on cache lines and hold whole vectors: ``rank`` is rounded up.
 
     >>> padded_zeros(3, 25, np.float64).shape
     (3, 32)
     """
     size, width = np.dtype(dtype).itemsize, width_for(rank)
     columns = -(-rank // width) * width
-    room = np.zeros(rows * columns + LINE // size, dtype)
-    first = -room.ctypes.data % LINE // size
-    return room[first : first + rows * columns].reshape(rows, columns)
+    buffer = np.zeros(rows * columns + CACHE_LINE_BYTES // size, dtype)
+    first = -buffer.ctypes.data % CACHE_LINE_BYTES // size
+    return buffer[first : first + rows * columns].reshape(rows, columns)
 
 
 @cache
 def matrix_rows(width: int) -> Callable[..., Any]:
     """Sparse matrix times factor: ``out[i] = sum_t values[t] leaf[leaves[t]]``."""
 
-    @compiled
+    @jit
     def kernel(first, last, cells, _, leaf, out):
         rows, _, _, leaves, values = cells
         rank, end = leaf.shape[1], leaves.size - 1
         for c in range(0, rank, width):
-            mask = live(width, rank - c)
+            mask = lane_mask(width, rank - c)
             for i in range(first, last):
-                total = zeros(mask, out)
+                total = zero_lanes(mask, out)
                 for t in range(rows[i], rows[i + 1]):
-                    fetch(leaf, leaves[min(t + AHEAD, end)], c, mask)
-                    total = scaled(total, values[t], load(leaf, leaves[t], c, mask))
+                    prefetch(leaf, leaves[min(t + PREFETCH_GATHERS, end)], c, mask)
+                    total = add_scaled(total, values[t], load(leaf, leaves[t], c, mask))
                 store(out, i, c, mask, total)
 
     return kernel
@@ -70,24 +87,27 @@ def matrix_rows(width: int) -> Callable[..., Any]:
 
 @cache
 def tensor_rows(width: int) -> Callable[..., Any]:
-    """MTTKRP for the root: ``out[i] = sum over fibres of prod middle rows * (sum_t values[t] leaf[leaves[t]])``."""
+    """MTTKRP for the root mode, fibre by fibre.
 
-    @compiled
+    ``out[i] = sum over fibres of prod middle rows * (sum_t values[t] leaf[leaves[t]])``
+    """
+
+    @jit
     def kernel(first, last, cells, middle, leaf, out):
         rows, middles, starts, leaves, values = cells
         rank, end = out.shape[1], middles.shape[1] - 1
         for c in range(0, rank, width):
-            mask, padded = live(width, rank - c), live(width, leaf.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, leaf.shape[1] - c)
             for i in range(first, last):
-                total = zeros(mask, out)
+                total = zero_lanes(mask, out)
                 for s in range(rows[i], rows[i + 1]):
-                    inner = zeros(mask, out)
+                    inner = zero_lanes(mask, out)
                     for t in range(starts[s], starts[s + 1]):
-                        inner = scaled(inner, values[t], load(leaf, leaves[t], c, padded))
+                        inner = add_scaled(inner, values[t], load(leaf, leaves[t], c, padded))
                     for level in range(1, len(middle)):
-                        inner = times(inner, load(middle[level], middles[level, s], c, mask))
-                    fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
-                    total = added(total, inner, load(middle[0], middles[0, s], c, mask))
+                        inner = multiply(inner, load(middle[level], middles[level, s], c, mask))
+                    prefetch(middle[0], middles[0, min(s + PREFETCH_GATHERS, end)], c, mask)
+                    total = add_product(total, inner, load(middle[0], middles[0, s], c, mask))
                 store(out, i, c, mask, total)
 
     return kernel
@@ -97,28 +117,28 @@ def tensor_rows(width: int) -> Callable[..., Any]:
 def leaf_rows(width: int) -> Callable[..., Any]:
     """MTTKRP for the leaf: ``out[leaves[t]] += values[t] * root[i] * prod middle rows``."""
 
-    @compiled
+    @jit
     def kernel(first, last, cells, root, middle, out):
         rows, middles, starts, leaves, values = cells
         rank, end = root.shape[1], middles.shape[1] - 1
         for c in range(0, rank, width):
-            mask, padded = live(width, rank - c), live(width, out.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
             for i in range(first, last):
                 for s in range(rows[i], rows[i + 1]):
                     inner = load(root, i, c, mask)
                     for level in range(len(middle)):
-                        inner = times(inner, load(middle[level], middles[level, s], c, mask))
-                    fetch(middle[0], middles[0, min(s + AHEAD, end)], c, mask)
+                        inner = multiply(inner, load(middle[level], middles[level, s], c, mask))
+                    prefetch(middle[0], middles[0, min(s + PREFETCH_GATHERS, end)], c, mask)
                     for t in range(starts[s], starts[s + 1]):
                         total = load(out, leaves[t], c, padded)
-                        store(out, leaves[t], c, padded, scaled(total, values[t], inner))
+                        store(out, leaves[t], c, padded, add_scaled(total, values[t], inner))
 
     return kernel
 
 
-@compiled
+@jit
 def gather_vectors(first, s, cells, middle, leaf, vectors):
-    """Fill ``vectors`` with ``prod middle rows * leaf row`` of the cells from ``first`` on, which is in fibre ``s``."""
+    """Fill ``vectors`` with ``prod middle rows * leaf row`` of cells from ``first``, in fibre s."""
     _, middles, starts, leaves, _ = cells
     levels, rank = middles.shape[0], leaf.shape[1]
     for t in range(first, first + vectors.shape[0]):
@@ -138,25 +158,25 @@ def gather_vectors(first, s, cells, middle, leaf, vectors):
 def gram_rows(width: int) -> Callable[..., Any]:
     """Row Gram matrices: ``out[i] = sum over the cells of row i of v v^T``."""
 
-    @compiled
+    @jit
     def kernel(first, last, cells, middle, leaf, out):
         rows, middles, starts, _, _ = cells
         rank = leaf.shape[1]
-        vectors = np.empty((BATCH, rank), out.dtype)
+        vectors = np.empty((GRAM_BATCH_CELLS, rank), out.dtype)
         for i in range(first, last):
             gram = out[i]
             gram[:] = 0
             # Without middle modes a row is one fibre, number i.
             s, high = (rows[i], rows[i + 1]) if middles.shape[0] else (i, i + 1)
-            for low in range(starts[s], starts[high], BATCH):
-                count = min(BATCH, starts[high] - low)
+            for low in range(starts[s], starts[high], GRAM_BATCH_CELLS):
+                count = min(GRAM_BATCH_CELLS, starts[high] - low)
                 s = gather_vectors(low, s, cells, middle, leaf, vectors[:count])
                 for c in range(0, rank, width):
-                    mask = live(width, rank - c)
+                    mask = lane_mask(width, rank - c)
                     for f in range(rank):
                         total = load(gram, f, c, mask)
                         for b in range(count):
-                            total = scaled(total, vectors[b, f], load(vectors, b, c, mask))
+                            total = add_scaled(total, vectors[b, f], load(vectors, b, c, mask))
                         store(gram, f, c, mask, total)
 
     return kernel
@@ -166,17 +186,133 @@ def gram_rows(width: int) -> Callable[..., Any]:
 def model_cells(width: int) -> Callable[..., Any]:
     """Model at cells: ``out[t] = sum_f weights[f] prod_n factors[n][coords[n, t], f]``."""
 
-    @compiled
+    @jit
     def kernel(first, last, coords, weights, factors, out):
         rank, line = weights.size, weights.reshape(1, weights.size)
         for t in range(first, last):
             out[t] = 0
             for c in range(0, rank, width):
-                mask = live(width, rank - c)
+                mask = lane_mask(width, rank - c)
                 term = load(line, 0, c, mask)
                 for mode in range(len(factors)):
-                    fetch(factors[mode], coords[mode, min(t + AHEAD, last - 1)], c, mask)
-                    term = times(term, load(factors[mode], coords[mode, t], c, mask))
-                out[t] += summed(term)
+                    prefetch(
+                        factors[mode], coords[mode, min(t + PREFETCH_GATHERS, last - 1)], c, mask
+                    )
+                    term = multiply(term, load(factors[mode], coords[mode, t], c, mask))
+                out[t] += sum_lanes(term)
 
     return kernel
+
+
+@cache
+def list_rows(width: int) -> Callable[..., Any]:
+    """MTTKRP from the list of cells, for a range of rows; ``places`` is empty for sorted cells."""
+
+    @jit
+    def kernel(first, last, cells, modes, factors, out):
+        rows, places, coords, values = cells
+        rank = out.shape[1]
+        for c in range(0, rank, width):
+            mask = lane_mask(width, rank - c)
+            for i in range(first, last):
+                total = zero_lanes(mask, out)
+                for t in range(rows[i], rows[i + 1]):
+                    p = places[t] if places.size else t
+                    term = load(factors[0], coords[modes[1], p], c, mask)
+                    for n in range(1, len(factors)):
+                        term = multiply(term, load(factors[n], coords[modes[n + 1], p], c, mask))
+                    total = add_scaled(total, values[p], term)
+                store(out, i, c, mask, total)
+
+    return kernel
+
+
+@cache
+def list_cells(width: int) -> Callable[..., Any]:
+    """MTTKRP from the list of cells, for cells in any order: ``out[i] += x * prod other rows``."""
+
+    @jit
+    def kernel(first, last, cells, modes, factors, out):
+        coords, values = cells
+        rank = factors[0].shape[1]
+        for c in range(0, rank, width):
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
+            for t in range(first, last):
+                term = load(factors[0], coords[modes[1], t], c, mask)
+                for n in range(1, len(factors)):
+                    term = multiply(term, load(factors[n], coords[modes[n + 1], t], c, mask))
+                total = load(out, coords[modes[0], t], c, padded)
+                store(out, coords[modes[0], t], c, padded, add_scaled(total, values[t], term))
+
+    return kernel
+
+
+def solve_rows(grams: Array, rhs: Array) -> Array:
+    """Solve ``grams[i] @ out[i] = rhs[i]`` for positive semidefinite grams (n, F, F), rhs (n, F).
+
+    A singular system gets its least-norm solution; a zero Gram matrix gives a zero row.
+
+    >>> solve_rows(np.array([[[4.0]], [[0.0]]]), np.array([[8.0], [1.0]])).tolist()
+    [[2.0], [0.0]]
+    """
+    count, rank = rhs.shape
+    systems, right = read_only(grams), read_only(rhs)
+    out = np.empty_like(right)
+    singular = np.zeros(count, np.bool_)
+    run_chunks(
+        -(-count // CHUNK_SYSTEMS),
+        lambda a, b: _cholesky_rows(
+            a * CHUNK_SYSTEMS, min(b * CHUNK_SYSTEMS, count), systems, right, out, singular
+        ),
+        count * rank**3 / 6,
+    )
+    for block in np.array_split(np.flatnonzero(singular), -(-int(singular.sum()) // 4096) or 1):
+        out[block] = _least_norm(systems[block], right[block])
+    return out
+
+
+def _least_norm(grams: Array, rhs: Array) -> Array:
+    """Solve by eigenvalues, without the directions that the Gram matrices do not determine."""
+    values, vectors = np.linalg.eigh(grams.astype(np.float64))
+    keep = values > RELATIVE_CUTOFF * np.maximum(values[:, -1:], 0)
+    inverse = np.where(keep, 1 / np.where(keep, values, 1), 0)
+    inner = np.einsum("nfg,nf->ng", vectors, rhs) * inverse
+    return np.einsum("nfg,ng->nf", vectors, inner)
+
+
+@jit
+def _cholesky_rows(first, last, grams, rhs, out, singular):
+    rank = rhs.shape[1]
+    low, y = np.empty((rank, rank)), np.empty(rank)
+    for i in range(first, last):
+        top = 0.0
+        for f in range(rank):
+            top = max(top, grams[i, f, f])
+        good = bool(top > 0)
+        for f in range(rank):
+            if not good:
+                break
+            for g in range(f):
+                total = np.float64(grams[i, f, g])
+                for h in range(g):
+                    total -= low[f, h] * low[g, h]
+                low[f, g] = total / low[g, g]
+            pivot = np.float64(grams[i, f, f])
+            for h in range(f):
+                pivot -= low[f, h] * low[f, h]
+            good = bool(pivot > RELATIVE_CUTOFF * top)
+            low[f, f] = np.sqrt(pivot) if good else 1.0
+        singular[i] = not good
+        if not good:
+            continue
+        for f in range(rank):
+            total = np.float64(rhs[i, f])
+            for g in range(f):
+                total -= low[f, g] * y[g]
+            y[f] = total / low[f, f]
+        for f in range(rank - 1, -1, -1):
+            total = y[f]
+            for g in range(f + 1, rank):
+                total -= low[g, f] * y[g]
+            y[f] = total / low[f, f]
+            out[i, f] = y[f]

@@ -160,7 +160,7 @@ def _sparse(
 ) -> Content:
     cells = SparseTensor(coords, np.ones(numbers.size), shape) if listed else None
     try:
-        tensor = SparseTensor.taken(coords, numbers, shape)
+        tensor = SparseTensor.from_owned_arrays(coords, numbers, shape)
     except ScoupError as error:
         raise ScoupError(f"{source.file}: {error}") from None
     return Content(tensor, axis_names(source, len(shape)), _positions(source, shape), listed=cells)

@@ -5,7 +5,7 @@ import pytest
 from scoup.experiments.speedup import Spec
 from scoup.experiments.speedup.measure import claims, measure
 from scoup.measures import Context, pick
-from scoup.threads import launched
+from scoup.threads import max_threads
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted
@@ -26,7 +26,7 @@ def metrics():
 
 def test_everyone_is_compared_with_the_reference(metrics):
     (reference,) = pick(metrics, "speedup", contender="reference")
-    assert (reference.value, reference.plan, reference.at["workers"]) == (1, "full", launched())
+    assert (reference.value, reference.plan, reference.at["workers"]) == (1, "full", max_threads())
     contenders = {metric.at["contender"] for metric in pick(metrics, "speedup")}
     assert contenders == {"reference", "als", "compressed als", "SCOUP"}
 

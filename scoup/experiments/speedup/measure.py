@@ -20,7 +20,7 @@ from scoup.measures import Claim, Context, Measure, Metric, pick
 from scoup.metrics import zero_cost
 from scoup.sample import densities
 from scoup.specs import PlanSpec
-from scoup.threads import launched, threads
+from scoup.threads import max_threads, threads
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
 
 def contenders(spec: Spec, plan: PlanSpec, seed: int) -> Iterator[Contender]:
     """Yield the full fits, then SCOUP for every sampling, finish and number of workers."""
-    cores = launched()
+    cores = max_threads()
     for name, options in FULL_FITS.items():
         estimator = CMTF(plan.rank, max_iter=spec.sweeps, tol=0.0, seed=seed, **options)
         repeats = 1 if name == "reference" else spec.repeats
