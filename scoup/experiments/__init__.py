@@ -40,7 +40,8 @@ def spec_of(name: str, dataset: str, settings: Mapping[str, Any]) -> Any:
 
 def summary(name: str) -> str:
     """Return what an experiment asks, the first line of its declaration."""
-    return (declared(name).__doc__ or "").splitlines()[0].partition(": ")[2]
+    text = (declared(name).__doc__ or "").splitlines()[0].partition(": ")[2]
+    return text[:1].upper() + text[1:]
 
 
 def measuring(name: str) -> ModuleType:

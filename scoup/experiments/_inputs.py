@@ -10,7 +10,7 @@ from scoup.job import read_facts
 from scoup.measures import Context
 from scoup.records import Fit
 from scoup.simulate import read_planted
-from scoup.specs import PlanSpec
+from scoup.specs import ExperimentSpec, PlanSpec
 
 
 class StoredFits(Sequence[Fit]):
@@ -66,7 +66,9 @@ def _models(files: Any, entries: Sequence[Mapping[str, Any]]) -> Iterator[Model]
         )
 
 
-def context_of(name: str, wildcards: Any, dataset: Dataset) -> Context:
-    """Return the context of an experiment's metrics; the experiment sets variant and plan."""
+def context_of(name: str, wildcards: Any, spec: ExperimentSpec, dataset: Dataset) -> Context:
+    """Return the context of an experiment's metrics: the whole data, and the plan if it is one."""
     mark = dataset.provenance.mark if dataset.provenance else "real"
-    return Context(name, wildcards.dataset, "whole", "", int(wildcards.seed), mark)
+    return Context(
+        name, wildcards.dataset, "whole", getattr(spec, "plan", ""), int(wildcards.seed), mark
+    )

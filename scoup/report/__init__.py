@@ -33,7 +33,7 @@ SOURCES = {
     "local": "local copy of",
 }
 CLAIM_FIELDS = (
-    "experiment", "claim", "paper", "ours", "low", "high", "unit", "runs", "provenance", "holds",
+    "experiment", "claim", "paper", "ours", "holds", "low", "high", "unit", "runs", "provenance",
 )  # fmt: skip
 HEADS = {"ours": "here (median)", "provenance": "data"}
 

@@ -9,7 +9,7 @@ with job(snakemake):
     spec = experiments.spec_of(name, snakemake.wildcards.dataset, snakemake.params.spec)
     parts = experiments.parts_of(name, spec)
     inputs = read_inputs(snakemake.input, snakemake.params.models, parts, snakemake.threads)
-    context = context_of(name, snakemake.wildcards, inputs.dataset)
+    context = context_of(name, snakemake.wildcards, spec, inputs.dataset)
     outcome = experiments.measuring(name).measure(inputs, spec, context)
     results.write_metrics(snakemake.output.metrics, outcome.metrics, outcome.notes)
     results.write_material(snakemake.output.material, outcome.facts, outcome.arrays)
