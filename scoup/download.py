@@ -15,10 +15,10 @@ from scoup import datasets, store
 from scoup.datasets import DataSource, RemoteFile
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.fetch import UnreachableError, fetch, sha256_of, wrong_checksum
+from scoup.formats.tns import parse_tns
 from scoup.raw import brainq, facebook
 from scoup.records import Provenance, SourceFile
 from scoup.simulate import simulate
-from scoup.tns import parse_tns
 
 log = logging.getLogger(__name__)
 POLICIES = ("auto", "local", "download", "simulate")

@@ -1,57 +1,29 @@
-"""Guess from the files that a user names which is the tensor, which are matrices, and how they hang together.
+"""Guess from the files that a user names which is the tensor, which are matrices, and how they are coupled.
 
 The first file is the tensor, the others are matrices. ``FILE:MODE`` says which mode (by name or number) a matrix is on;
-else it is the mode with the same labels, or with as many indices as the matrix has rows. What may be meant otherwise
-is said in hints.
+otherwise it is the mode with the same labels, or with as many indices as the matrix has rows. What may be meant
+otherwise is said in hints.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
-from scoup.preprocess.files import places
-from scoup.raw.files import Content, Source, read
-from scoup.raw.table import VALUE_NAMES, ending, is_table, read_head
-from scoup.raw.wide import text_rows
+from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
 from scoup.tensor import SparseTensor
 
-LIKELY_VALUES = (
-    *VALUE_NAMES,
-    "values",
-    "counts",
-    "rating",
-    "weight",
-    "score",
-    "amount",
-    "val",
-    "n",
-)
+LIKELY_VALUES = (*VALUE_NAMES, *"values counts rating weight score amount val n".split())
 # Parts of names that make a column of numbers look like values, though not surely enough to take them for values.
-VALUE_WORDS = (
-    *LIKELY_VALUES[:-2],
-    "stars",
-    "price",
-    "total",
-    "num",
-    "freq",
-    "votes",
-    "hits",
-    "qty",
-    "quantity",
-    "size",
-)
-LOOKED_AT = 200  # lines
-FEW = 20  # different numbers of a column that may be values
-FULL = (
-    0.9  # of the cells are listed: a whole array takes less memory than a list, and loses nothing
-)
+VALUE_WORDS = (*LIKELY_VALUES[:-2], *"stars price total num freq votes hits qty quantity size".split())
+PREVIEW_LINES = 200
+MAX_VALUE_LEVELS = 20  # different numbers of a column that may be values
+FULL_SHARE = 0.9  # of the cells listed: a whole array takes less memory than a list, and loses nothing
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from scipy import sparse
 
 from scoup.errors import ScoupError
 from scoup.memory import require_dense
-from scoup.tns import parse_tns
 
 Array = NDArray[Any]
 LARGEST_MODE = 2**31 - 1
@@ -153,16 +151,6 @@ class SparseTensor:
         coords = [np.vstack([*m.coords, np.full(m.nnz, k)]) for k, m in enumerate(matrices)]
         values = np.concatenate([matrix.data for matrix in matrices])
         return cls(np.concatenate(coords, axis=1), values, (*matrices[0].shape, len(matrices)))
-
-    @classmethod
-    def from_tns(
-        cls, path: str | PathLike[str], shape: Sequence[int] | None = None
-    ) -> SparseTensor:
-        """Read a FROSTT ``.tns`` text file: N one-based indices and a value on each line, ``#`` comments."""
-        coords, values = parse_tns(path)
-        return cls.taken(
-            coords, values, tuple(coords.max(axis=1) + 1) if shape is None else tuple(shape)
-        )
 
     @classmethod
     def taken(cls, coords: Array, values: Array, shape: Sequence[int]) -> SparseTensor:

@@ -12,7 +12,9 @@ import numpy as np
 
 from scoup import datasets, store
 from scoup.coupled import CoupledData, Dataset
+from scoup.datasets.files import Options, couple
 from scoup.errors import ScoupError
+from scoup.formats.tns import read_tns
 from scoup.preprocess.brainq import (
     BrainqOptions,
     ExcerptOptions,
@@ -21,20 +23,16 @@ from scoup.preprocess.brainq import (
     stability,
 )
 from scoup.preprocess.facebook import FacebookOptions, couple_facebook
-from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.raw import brainq, facebook
 from scoup.records import Labels, Provenance
-from scoup.tensor import SparseTensor
 
 __all__ = [
     "BrainqOptions",
     "ExcerptOptions",
     "FacebookOptions",
-    "FilesOptions",
     "couple_brainq",
     "couple_excerpt",
     "couple_facebook",
-    "couple_files",
     "preprocess",
     "read_provenance",
     "stability",
@@ -115,16 +113,15 @@ def _facebook_excerpt(folder: Path, given: dict[str, Any], provenance: Provenanc
 def _random(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
     if given:
         raise ScoupError.expected("options", "none for random data", ", ".join(sorted(given)))
-    tensor = SparseTensor.from_tns(folder / datasets.TENSOR_FILE)
-    matrix = SparseTensor.from_tns(folder / datasets.MATRIX_FILE)
+    tensor = read_tns(folder / datasets.TENSOR_FILE)
+    matrix = read_tns(folder / datasets.MATRIX_FILE)
     data = CoupledData(tensor, {0: matrix})
     labels = [Labels(f"mode{mode}", np.arange(size)) for mode, size in enumerate(tensor.shape)]
     return Dataset(data, (*labels, Labels("column", np.arange(matrix.shape[1]))), provenance)
 
 
 def _files(folder: Path, given: dict[str, Any], provenance: Provenance) -> Dataset:
-    del folder  # holds the record only: the files are read where the user keeps them
-    return couple_files(FilesOptions.of(given), provenance)
+    return couple.couple(folder, Options(**given), provenance)
 
 
 _READERS = {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import io
 
 from scoup.errors import ScoupError
-from scoup.raw import mat5
+from scoup.formats import _mat5 as mat5
 
 Array = NDArray[Any]
 Path_ = str | PathLike[str]
