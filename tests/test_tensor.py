@@ -56,7 +56,7 @@ def test_values_at_cells(parts, seed):
     np.testing.assert_array_equal(tensor.contains(asked), dense[tuple(asked)] != 0)
 
 
-def test_from_other_packages(tmp_path):
+def test_from_other_packages():
     sparse = pytest.importorskip("sparse")
     dense = np.zeros((3, 4, 5))
     dense[1, 2, 3], dense[0, 0, 4] = 2.5, -1.0
@@ -65,10 +65,6 @@ def test_from_other_packages(tmp_path):
     )
     slices = [sp.csr_array(dense[:, :, k]) for k in range(5)]
     np.testing.assert_array_equal(SparseTensor.from_slices(slices).to_dense(), dense)
-    path = tmp_path / "small.tns"
-    path.write_text("# a comment\n2 3 4 2.5\n1 1 5 -1\n")
-    np.testing.assert_array_equal(SparseTensor.from_tns(path, (3, 4, 5)).to_dense(), dense)
-    assert SparseTensor.from_tns(path).shape == (2, 3, 5)
 
 
 def test_float32_is_kept():

@@ -8,7 +8,7 @@ from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source
 from scoup.records import Array
 from scoup.tensor import LARGEST_MODE
-from scoup.text import Columns, first_line, open_text, read_columns
+from scoup.text import Columns, first_line, lines, read_columns
 
 ENDINGS = (".mtx",)
 DESCRIPTION = "Matrix Market, for matrices"
@@ -48,8 +48,7 @@ def peek(source: Source) -> Head:
 
 
 def _header(path: str) -> _Header:
-    with open_text(path) as file:
-        words = file.readline(1000).decode("latin1").lower().split()
+    words = next(lines(path), (1, b""))[1].decode("latin1").lower().split()
     known = (("%%matrixmarket",), ("matrix",), FORMS, FIELDS, SYMMETRIES)
     if len(words) != 5 or any(word not in some for word, some in zip(words, known, strict=True)):
         choices = " ".join("|".join(some) for some in known[2:])
@@ -57,13 +56,13 @@ def _header(path: str) -> _Header:
             f"{path}, line 1", f"%%MatrixMarket matrix {choices}", repr(" ".join(words)[:60])
         )
     is_sparse = words[2] == "coordinate"
-    lines, stated = first_line(path)
+    number, stated = first_line(path)
     sizes = [int(word) for word in stated if word.isdigit() and int(word) <= LARGEST_MODE]
     if not len(sizes) == len(stated) == 2 + is_sparse or min(sizes[:2]) < 1:
         what = "rows, columns and cells" if is_sparse else "rows and columns"
         got = repr(b" ".join(stated).decode("latin1"))
-        raise ScoupError.expected(f"{path}, line {lines}", f"the numbers of {what}", got)
-    return _Header(is_sparse, words[3] == "pattern", words[4] == "symmetric", sizes, lines)
+        raise ScoupError.expected(f"{path}, line {number}", f"the numbers of {what}", got)
+    return _Header(is_sparse, words[3] == "pattern", words[4] == "symmetric", sizes, number)
 
 
 def _coordinate(path: str, header: _Header) -> Cells:

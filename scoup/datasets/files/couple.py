@@ -52,13 +52,18 @@ def couple_files(
     modes = sorted({side.mode for side in sides})
     data = CoupledData(
         content.values,
-        {mode: [side.content.values for side in sides if side.mode == mode] for mode in modes},
+        {m: _single([side.content.values for side in sides if side.mode == m]) for m in modes},
         _mask(source, content),
-        {mode: [side.mask for side in sides if side.mode == mode] for mode in modes},
+        {m: _single([side.mask for side in sides if side.mode == m]) for m in modes},
     )
     columns = _column_labels(sides, [label.name for label in labels])
     facts = {"files": paths(options), "left_out": [side.left_out for side in sides]}
     return Dataset(data, (*labels, *columns), provenance, facts=facts)
+
+
+def _single(items: list[Any]) -> Any:
+    """One matrix on a mode stands alone, several are a list."""
+    return items[0] if len(items) == 1 else items
 
 
 @dataclass(frozen=True, eq=False)
