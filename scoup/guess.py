@@ -1,8 +1,9 @@
-"""Guess from the files that a user names which is the tensor, which are matrices, and how they are coupled.
+"""Guess from the files that a user names which is the tensor, which are matrices, and how they are
+coupled.
 
-The first file is the tensor, the others are matrices. ``FILE:MODE`` says which mode (by name or number) a matrix is on;
-otherwise it is the mode with the same labels, or with as many indices as the matrix has rows. What may be meant
-otherwise is said in hints.
+The first file is the tensor, the others are matrices. ``FILE:MODE`` says which mode (by name or
+number) a matrix is on; otherwise it is the mode with the same labels, or with as many indices as
+the matrix has rows. What may be meant otherwise is said in hints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +18,26 @@ from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
 from scoup.tensor import SparseTensor
 
-LIKELY_VALUES = (*VALUE_NAMES, *"values counts rating weight score amount val n".split())
-# Parts of names that make a column of numbers look like values, though not surely enough to take them for values.
-VALUE_WORDS = (*LIKELY_VALUES[:-2], *"stars price total num freq votes hits qty quantity size".split())
+LIKELY_VALUES = (
+    *VALUE_NAMES, "values", "counts", "rating", "weight", "score", "amount", "val", "n",
+)  # fmt: skip
+# Parts of names that make a column of numbers look like values, though not surely enough.
+VALUE_WORDS = (
+    *LIKELY_VALUES[:-2], "stars", "price", "total", "num", "freq", "votes", "hits", "qty",
+    "quantity", "size",
+)  # fmt: skip
 PREVIEW_LINES = 200
 MAX_VALUE_LEVELS = 20  # different numbers of a column that may be values
-FULL_SHARE = 0.9  # of the cells listed: a whole array takes less memory than a list, and loses nothing
+FULL_SHARE = (
+    0.9  # of the cells listed: a whole array takes less memory than a list, and loses nothing
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """The options of a data set, what the tensor's file holds, and sentences on what may be meant otherwise."""
+    """The options of a data set, what the tensor's file holds, and sentences on what may be meant
+    otherwise.
+    """
 
     options: dict[str, Any]
     content: Content
@@ -42,8 +52,8 @@ def guess(
 ) -> Guess:
     """Guess the options of a data set made of ``files``.
 
-    ``columns`` and ``value`` are those of the tensor's table; ``labels`` are files by mode. What is guessed is in the
-    options, so that a user can see and change it.
+    ``columns`` and ``value`` are those of the tensor's table; ``labels`` are files by mode. What
+    is guessed is in the options, so that a user can see and change it.
     """
     first, *others = files
     tensor = _tensor_source(first, columns, value)
@@ -84,7 +94,9 @@ def _hint_at_zeros(file: str, content: Content) -> list[str]:
 
 
 def _hint_at_values(file: str, source: Mapping[str, Any]) -> list[str]:
-    """Name a column that is taken for a mode and looks like values: by its name, or the last one, of few numbers."""
+    """Name a column that is taken for a mode and looks like values: by its name, or the last one,
+    of few numbers.
+    """
     if not is_table(file) or "value" in source or len(source["columns"]) < 4:
         return []
     *_, last = columns = source["columns"]
@@ -131,7 +143,9 @@ def _tensor_source(file: str, columns: Sequence[str] | None, value: str | None) 
 
 
 def _refuse_rows(file: str, table: Preview) -> None:
-    """A table with two columns of decimal numbers and none that is called a value is no list of cells."""
+    """A table with two columns of decimal numbers and none that is called a value is no list of
+    cells.
+    """
     real = [name for name in table.names if _is_real(_column(table, name))]
     if len(real) > 1 and not any(name.lower() in LIKELY_VALUES for name in table.names):
         shown = ", ".join(real[:4]) + (" ..." if len(real) > 4 else "")
@@ -144,7 +158,9 @@ def _refuse_rows(file: str, table: Preview) -> None:
 
 
 def _likely_value(table: Preview, names: Sequence[str]) -> str | None:
-    """Return a column with a telling name that holds numbers, or the only one of numbers with decimal points."""
+    """Return a column with a telling name that holds numbers, or the only one of numbers with
+    decimal points.
+    """
     likely = [name for name in names if name.lower() in LIKELY_VALUES]
     telling = [name for name in likely if any(map(_is_number, _column(table, name)))]
     real = [name for name in names if _is_real(_column(table, name))]
@@ -197,7 +213,9 @@ def _matrix(file: str, mode: str | None, tensor: Content, hints: list[str]) -> d
 
 
 def _matrix_source(file: str) -> dict[str, Any]:
-    """Return how a matrix's file is read; the third column of a long table can be nothing but values."""
+    """Return how a matrix's file is read; the third column of a long table can be nothing but
+    values.
+    """
     if not is_table(file):
         return {"file": file}
     table = preview(file, PREVIEW_LINES)

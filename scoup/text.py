@@ -1,6 +1,7 @@
 """Text files, plain or gzipped: parsed by pyarrow in blocks of whole lines.
 
-Memory is that of one block. Nothing is guessed: a line that is not as expected is refused in a sentence that names it.
+Memory is that of one block. Nothing is guessed: a line that is not as expected is refused in a
+sentence that names it.
 """
 
 import gzip
@@ -27,10 +28,12 @@ _SPACES = bytes.maketrans(b"\t\r", b"  ")
 
 @dataclass(frozen=True)
 class Columns:
-    """What each line must hold: ``what`` in words for the error, and the number of columns (None: as the first line).
+    """What each line must hold: ``what`` in words for the error, and the number of columns (None:
+    as the first line).
 
-    The last column may be real (``real``), or missing as ``\\N`` (``unknown``); all others are whole numbers
-    from ``lowest``. ``fewest`` is the smallest number of columns when ``count`` is None.
+    The last column may be real (``real``), or missing as ``\\N`` (``unknown``); all others are
+    whole numbers from ``lowest``. ``fewest`` is the smallest number of columns when ``count`` is
+    None.
     """
 
     what: str
@@ -44,7 +47,8 @@ class Columns:
 def read_columns(path: str | PathLike[str], columns: Columns, skip: int = 0) -> Iterator[Array]:
     """Yield float64 arrays (lines, columns) of numbers between blanks; ``\\N`` comes out as -1.
 
-    Blank lines and lines that begin with ``#`` or ``%`` do not count; the first ``skip`` lines are not read.
+    Blank lines and lines that begin with ``#`` or ``%`` do not count; the first ``skip`` lines are
+    not read.
     """
     count, is_empty = columns.count or count_columns(path), True
 
@@ -98,15 +102,13 @@ def to_arrow(
     quote: bool = True,
     null: str | None = None,
 ) -> Any:
-    """Return the columns ``kinds`` (name: type) of a block as an Arrow table, or raise ValueError."""
+    """Return the columns ``kinds`` (name: type) as an Arrow table, or raise ValueError."""
     import pyarrow as pa
     from pyarrow import csv
 
     return csv.read_csv(
         pa.BufferReader(block),
-        csv.ReadOptions(
-            column_names=list(names), block_size=len(block) + 1, use_threads=False
-        ),
+        csv.ReadOptions(column_names=list(names), block_size=len(block) + 1, use_threads=False),
         csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False),
         csv.ConvertOptions(
             column_types=dict(kinds),
@@ -126,7 +128,8 @@ def parse(
 ) -> Iterator[Parsed]:
     """Yield ``parse_block(block)`` for each block of lines after the first ``skip``.
 
-    Where it raises ValueError, the first line at fault is looked for, and ``explain(line)`` says what is wrong with it.
+    Where it raises ValueError, the first line at fault is looked for, and ``explain(line)`` says
+    what is wrong with it.
     """
     for before, block in blocks(path, skip, longest):
         try:
@@ -172,7 +175,9 @@ def _too_long(path: str | PathLike[str], number: int, longest: int) -> ScoupErro
 def blocks(
     path: str | PathLike[str], skip: int = 0, longest: int = LONGEST_LINE_BYTES
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the text after the first ``skip`` lines in runs of whole lines, with the number of lines before each."""
+    """Yield the text after the first ``skip`` lines in runs of whole lines, with the number of
+    lines before each.
+    """
     before, rest = skip, b""
     try:
         with open_text(path) as file:
@@ -203,9 +208,11 @@ def lines(
 
 
 def first_line(path: str | PathLike[str]) -> tuple[int, list[bytes]]:
-    """Return number and words of the first line that is neither blank nor a comment; no words if there is none."""
+    """Return number and words of the first line that is neither blank nor a comment; no words if
+    there is none.
+    """
     number = 0
-    for number, line in lines(path):  # noqa: B007
+    for number, line in lines(path):
         words = line.split()
         if words and words[0][:1] not in (b"#", b"%"):
             return number, words
@@ -213,7 +220,9 @@ def first_line(path: str | PathLike[str]) -> tuple[int, list[bytes]]:
 
 
 def count_columns(path: str | PathLike[str]) -> int:
-    """Return the number of words on the first line that is neither blank nor a comment, or 0 if there is none."""
+    """Return the number of words on the first line that is neither blank nor a comment, or 0 if
+    there is none.
+    """
     return len(first_line(path)[1])
 
 

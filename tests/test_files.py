@@ -235,9 +235,7 @@ def test_a_table_with_a_row_for_each_position_names_the_mode(tmp_path):
         "thing,p,q\n" + "".join(f"{name},{n},1\n" for n, name in enumerate("zyxwvutsr")),
     )
     matrices = [{"file": wide, "mode": 0, "layout": "wide"}]
-    dataset = couple_files(
-        Options(tensor=str(tmp_path / "a.npy"), matrices=matrices)
-    )
+    dataset = couple_files(Options(tensor=str(tmp_path / "a.npy"), matrices=matrices))
     assert "".join(dataset.labels[0].ids) == "zyxwvutsr"
     assert dataset.data.blocks[1].values[:, 0].tolist() == list(range(9))
     assert dataset.facts["left_out"] == [0]
@@ -268,47 +266,70 @@ def test_missing_cells_of_dense_data(tmp_path):
 def test_missing_cells_of_sparse_data(tmp_path):
     tensor = write(tmp_path, "a.csv", "a,b,c,value\n1,1,1,2\n1,2,2,0\n2,2,2,5\n")
     hidden = write(tmp_path, "hidden.csv", "a,b,c\n2,1,1\n")
-    block = couple_files(
-        Options(tensor={"file": tensor, "missing": hidden})
-    ).data.blocks[0]
+    block = couple_files(Options(tensor={"file": tensor, "missing": hidden})).data.blocks[0]
     assert isinstance(block.mask, HeldOut)
     assert block.mask.cells.coords.T.tolist() == [[1, 0, 0]]
-    block = couple_files(
-        Options(tensor={"file": tensor, "observed": "listed"})
-    ).data.blocks[0]
+    block = couple_files(Options(tensor={"file": tensor, "observed": "listed"})).data.blocks[0]
     assert isinstance(block.mask, Observed)
     assert block.observed == 3  # a listed zero is known to be zero
 
 
+MARKET = "%%MatrixMarket matrix coordinate real general\n"
 BAD = {
     "a.csv": [
-        ("a,b,c,value\n1,2,3,4\n1,2,3,x\n", "a.csv, line 3, column 'value': expected a finite number, got 'x'."),
-        ("a,b,c,value\n1,2,3,4\n1,2,3\n", "a.csv, line 3: expected 4 columns (a, b, c, value), got 3."),
+        (
+            "a,b,c,value\n1,2,3,4\n1,2,3,x\n",
+            "a.csv, line 3, column 'value': expected a finite number, got 'x'.",
+        ),
+        (
+            "a,b,c,value\n1,2,3,4\n1,2,3\n",
+            "a.csv, line 3: expected 4 columns (a, b, c, value), got 3.",
+        ),
         ("a,b,c\n1,2,3\n1,,3\n", "a.csv, line 3, column 'b': expected a label, got nothing."),
         ("a,b,c\n", "a.csv: expected lines below the heading, got none."),
-        ("a,a,c\n1,2,3\n", "a.csv, line 1: expected a different name for each column, got 'a', 'a', 'c'."),
-        ("a,b\n1,2\n", "a.csv: expected three modes or more, got 2; is it a matrix?."),
+        (
+            "a,a,c\n1,2,3\n",
+            "a.csv, line 1: expected a different name for each column, got 'a', 'a', 'c'.",
+        ),
+        ("a,b\n1,2\n", "a.csv: expected three modes or more, got 2; perhaps it is a matrix."),
+        (
+            "a,b,c,value\n" + "1,2,3,4\n" * 300_000 + "\n1,2,3,inf\n",
+            "a.csv, line 300003, column 'value': expected a finite number, got 'inf'.",
+        ),
+        ('a,b,c\n1,2,"3\n', "a.csv, line 2: expected whole cells between quotation marks"),
+        ('a,b,c\n1,2,"3\n4,5,6\n', "a.csv, line 2: expected whole cells"),
     ],
     "a.tns": [
         ("1 2 3 4\n1 2 x 4\n", "a.tns, line 2: expected indices from 1 and a value"),
         ("1 2 3 4\n0 2 1 4\n", "as many on each line, got '0 2 1 4'."),
+        ("# few\n1 2 3 4\n" * 300_000 + "1 2 3\n", "a.tns, line 600001: expected indices from 1"),
     ],
     "a.npy": [("junk", "a.npy: expected a whole .npy file of numbers, got another one (")],
     "a.npz": [("junk", "a.npz: expected a whole .npz file of numbers, got another one (")],
-    "a.mat": [("junk", "a.mat: expected a whole MATLAB 5 file, got another one (4 bytes are too few for a header).")],
+    "a.mat": [
+        (
+            "junk",
+            "a.mat: expected a whole MATLAB 5 file, got another one (4 bytes are too few for",
+        )
+    ],
     "a.mtx": [
-        ("junk", "a.mtx, line 1: expected %%MatrixMarket matrix coordinate|array real|integer|pattern"),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n", "a.mtx: expected cells within 2 x 2"),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "a.mtx: expected 2 numbers, as stated"),
-        ("%%MatrixMarket matrix coordinate real general\n%\n2 2 1\n1 1 x\n", "a.mtx, line 4: expected row and column"),
+        (
+            "junk",
+            "a.mtx, line 1: expected %%MatrixMarket matrix coordinate|array real|integer|",
+        ),
+        (f"{MARKET}2 2 1\n3 1 1\n", "a.mtx: expected cells within 2 x 2"),
+        (f"{MARKET}2 2 2\n1 1 1\n", "a.mtx: expected 2 numbers, as stated"),
+        (f"{MARKET}%\n2 2 1\n1 1 x\n", "a.mtx, line 4: expected row and column"),
     ],
     "a.parquet": [("junk", "a.parquet: expected a whole Parquet file, got another one (")],
     "a.xls": [("junk", "a.xls: expected a name that ends in one of .csv, ")],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "words"), [(n, *case) for n, cases in BAD.items() for case in cases]
+    ("name", "text", "words"),
+    [(n, *case) for n, cases in BAD.items() for case in cases],
+    ids=lambda text: text[:20],
 )
 def test_a_bad_file_gives_one_sentence_with_file_line_and_column(tmp_path, name, text, words):
     with pytest.raises(ScoupError) as error:
@@ -353,9 +374,7 @@ def test_a_matrix_that_fits_nowhere_is_refused(tmp_path):
     with pytest.raises(
         ScoupError, match=r"expected labels of a, such as '1', got none of user, such as 'ann'"
     ):
-        couple_files(
-            Options(tensor=tensor, matrices=[{"file": other, "mode": "a"}])
-        )
+        couple_files(Options(tensor=tensor, matrices=[{"file": other, "mode": "a"}]))
     with pytest.raises(ScoupError, match="write the mode that its rows are as 'mode'"):
         couple_files(Options(tensor=tensor, matrices=[other]))
 
@@ -372,7 +391,9 @@ def written(tmp_path_factory):
 
 
 def refusal(look, source):
-    """What a reader says of a file it refuses, None if it takes it; anything but a sentence of ours goes through."""
+    """What a reader says of a file it refuses, None if it takes it; anything but a sentence of
+    ours goes through.
+    """
     try:
         look(source)
     except ScoupError as error:
@@ -477,7 +498,7 @@ def test_wide_tables_say_nothing_in_many_ways(tmp_path):
     np.testing.assert_array_equal(values, [[np.nan, 1], [np.nan, 2], [np.nan, -5]])
     bad = Source(file=write(tmp_path, "b.csv", text + "u,1,two\n"), layout="wide")
     with pytest.raises(
-        ScoupError, match=r"b.csv, line 5, column 'b': expected a number, got 'two'; is it"
+        ScoupError, match=r"b.csv, line 5, column 'b': expected a number, got 'two'; perhaps"
     ):
         read(bad)
 
@@ -489,7 +510,7 @@ def test_a_long_list_of_cells_is_read_and_fitted_in_three_times_the_memory_of_it
     places_ = generator(4, "test", "files").integers(1, shape, (count, 4))
     path = tmp_path / "a.tns"
     path.write_text("".join(f"{a} {b} {c} {d} 2.5\n" for a, b, c, d in places_.tolist()))
-    # As for a tensor of a hundred times the size: blocks are small against the whole, and it is not arranged.
+    # As for a tensor of a hundred times the size: blocks are small, and it is not arranged.
     monkeypatch.setattr("scoup.text.BLOCK_BYTES", 1 << 15)
     monkeypatch.setattr("scoup.kernels.listed.LARGE", 1000)
     CMTF(2, max_iter=1, init="random").fit(

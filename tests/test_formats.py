@@ -110,7 +110,9 @@ def test_no_such_file_is_one_sentence(tmp_path, ending):
 
 
 def refusal(look, source):
-    """What a reader says of a file it refuses, None if it takes it; anything but a sentence of ours goes through."""
+    """What a reader says of a file it refuses, None if it takes it; anything but a sentence of
+    ours goes through.
+    """
     try:
         look(source)
     except ScoupError as error:
@@ -121,9 +123,7 @@ def refusal(look, source):
 @pytest.mark.parametrize("ending", ALL)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_a_damaged_file_is_read_or_refused_in_one_sentence(
-    written, tmp_path_factory, ending, data
-):
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(written, tmp_path_factory, ending, data):
     content = bytearray(written[ending].read_bytes())
     cut = data.draw(st.integers(0, len(content)))
     content = content[:cut] if data.draw(st.booleans()) else content

@@ -1,4 +1,6 @@
-"""FROSTT files come back as the tensor that was written, or are refused with the line that is wrong."""
+"""FROSTT files come back as the tensor that was written, or are refused with the line that is
+wrong.
+"""
 
 import numpy as np
 import pytest

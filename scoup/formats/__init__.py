@@ -1,14 +1,15 @@
 """File formats of user-supplied data: one module each, found by listing this folder.
 
-A new format is a new file and nothing else: reading, checks before the first job, the help of the command line, the table in
-``docs/files.md`` and the contract tests go over the list. A module declares
+A new format is a new file and nothing else: reading, checks before the first job, the help of the
+command line, the table in ``docs/files.md`` and the contract tests go over the list. A module
+declares
 
 - ``ENDINGS`` of file names, and ``DESCRIPTION``, which says in one line what such a file holds;
-- ``read(source) -> Content`` and ``peek(source) -> Head``, the latter from the head of the file alone; whatever is wrong
-  with a file is a :class:`ScoupError` that names it;
+- ``read(source) -> Content`` and ``peek(source) -> Head``, the latter from the head of the file
+  alone; whatever is wrong with a file is a :class:`ScoupError` that names it;
 - ``write(path, array)``, which writes the non-zeros of a small array, for tests and examples;
-- if needed: ``GZIPPED = True`` (it also reads its endings with ``.gz``), ``FIRST_INDEX = 1`` (its users count from 1),
-  ``MAX_MODES = 2`` (it holds matrices only);
+- if needed: ``GZIPPED = True`` (it also reads its endings with ``.gz``), ``FIRST_INDEX = 1`` (its
+  users count from 1), ``MAX_MODES = 2`` (it holds matrices only);
 - for a table with named columns: ``preview(path, lines) -> Preview``.
 
 Modules whose names begin with an underscore are helpers.
@@ -39,7 +40,7 @@ class Source(Spec):
     >>> Source(file="posts.csv", vlaue="n")
     Traceback (most recent call last):
     ...
-    scoup.errors.ScoupError: vlaue: expected one of the keys file, ..., got 'vlaue'; perhaps 'value' was meant.
+    scoup.errors.ScoupError: vlaue: expected one of the keys ...; perhaps 'value' was meant.
     """
 
     model_config = ConfigDict(json_schema_extra={"type": ["object", "string"]})
@@ -73,7 +74,9 @@ class Source(Spec):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Listed cells: ``values[t]`` at the zero-based ``coords[:, t]``; a cell may come more than once, or be 0."""
+    """Listed cells: ``values[t]`` at the zero-based ``coords[:, t]``; a cell may come more than
+    once, or be 0.
+    """
 
     coords: Array
     values: Array
@@ -84,8 +87,9 @@ class Cells:
 class Content:
     """What a file holds: values, and for each axis its name and labels.
 
-    A format leaves ``names`` and ``ids`` empty if the file has none; :func:`read` fills them. ``keyed``: the labels come
-    from the file and are not positions. ``listed``: the cells that a sparse file lists, zeros included, on request.
+    A format leaves ``names`` and ``ids`` empty if the file has none; :func:`read` fills them.
+    ``keyed``: the labels come from the file and are not positions. ``listed``: the cells that a
+    sparse file lists, zeros included, on request.
     """
 
     values: Any
@@ -97,7 +101,9 @@ class Content:
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a file without reading it: number of axes, whether it lists cells, sizes and names if stated."""
+    """What is known of a file without reading it: number of axes, whether it lists cells, sizes
+    and names if stated.
+    """
 
     order: int
     sparse: bool

@@ -1,8 +1,8 @@
 """Check the structure of a MATLAB 5 file before scipy reads it.
 
-scipy trusts the sizes that a file states: a flipped bit there makes it ask for more memory than there is, or end the
-process. So every tag is walked first: each part must lie within its parent, have a known type, and hold as many
-numbers as its dimensions say.
+scipy trusts the sizes that a file states: a flipped bit there makes it ask for more memory than
+there is, or end the process. So every tag is walked first: each part must lie within its parent,
+have a known type, and hold as many numbers as its dimensions say.
 """
 
 import struct
@@ -25,7 +25,8 @@ class DamagedError(Exception):
 
 
 def check(content: bytes) -> None:
-    """Walk all parts of a MATLAB 5 file; raise :class:`DamagedError` at the first that is not whole.
+    """Walk all parts of a MATLAB 5 file; raise :class:`DamagedError` at the first that is not
+    whole.
 
     >>> check(b"MATLAB")
     Traceback (most recent call last):
@@ -113,7 +114,9 @@ def _check_array(view: memoryview, order: str, depth: int) -> None:
 
 
 def _check_sparse(parts: _Parts, shape: tuple[int, ...], halves: int) -> None:
-    """Check a sparse matrix: row numbers within the rows, column pointers that only rise, as many values."""
+    """Check a sparse matrix: row numbers within the rows, column pointers that only rise, as many
+    values.
+    """
     rows, pointers = np.array(parts.numbers(INT32)), np.array(parts.numbers(INT32))
     if len(shape) != 2 or pointers.size != shape[1] + 1 or not 0 == pointers[0] <= pointers[-1]:
         raise DamagedError("a sparse matrix whose columns do not add up")

@@ -1,6 +1,7 @@
 """What the formats of tables share: which columns are read, and what becomes of them.
 
-A table is read in batches, and of each column of labels only the codes are kept: memory is that of the numbers.
+A table is read in batches, and of each column of labels only the codes are kept: memory is that of
+the numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,9 @@ Batches = Callable[[Request], Iterator[Batch]]
 
 
 def numbers_of(column: Any, gaps: bool) -> Array:
-    """Return an Arrow column as numbers, NaN for gaps; raise ValueError for a cell that is no number."""
+    """Return an Arrow column as numbers, NaN for gaps; raise ValueError for a cell that is no
+    number.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -78,7 +81,9 @@ def read(source: Source, names: Sequence[str], batches: Batches) -> Content:
     """Read a table with the columns ``names`` from ``batches``."""
     if source.layout == "wide":
         return _read_wide(source.file, _wide_columns(source, names), batches)
-    return _read_long(source.file, *choose(source.file, names, source.columns, source.value), batches)
+    return _read_long(
+        source.file, *choose(source.file, names, source.columns, source.value), batches
+    )
 
 
 def _read_long(path: str, modes: Sequence[str], value: str | None, batches: Batches) -> Content:
@@ -94,8 +99,8 @@ def _read_long(path: str, modes: Sequence[str], value: str | None, batches: Batc
     coords = np.empty((len(modes), sum(map(len, numbers))), np.int32)
     ids = []
     for mode, (name, coder) in enumerate(zip(modes, coders, strict=True)):
-        labels, position = sorted_labels(f"{path}, column {name!r}", list(coder.known))
-        ids.append(labels)
+        sorted_ids, position = sorted_labels(f"{path}, column {name!r}", list(coder.known))
+        ids.append(sorted_ids)
         first = 0
         for batch in codes:
             last = first + len(batch[mode])
@@ -127,11 +132,9 @@ def _read_wide(path: str, columns: Sequence[str], batches: Batches) -> Content:
     if len(np.unique(ids)) != ids.size:
         again = next(label for n, label in enumerate(labels) if label in labels[:n])
         raise ScoupError.expected(
-            where, "each label once", f"{again!r} again", "is it a table in long form?"
+            where, "each label once", f"{again!r} again", "perhaps it is a table in long form"
         )
-    return Content(
-        np.concatenate(parts), (name, "column"), (ids, array_of(path, list(numeric)))
-    )
+    return Content(np.concatenate(parts), (name, "column"), (ids, array_of(path, list(numeric))))
 
 
 def _check_lines(path: str, count: int) -> None:

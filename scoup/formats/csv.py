@@ -1,4 +1,6 @@
-"""Tables as text: the delimiter is found in the first line, which holds the names of the columns unless all are numbers."""
+"""Tables as text: the delimiter is found in the first line, which holds the names of the columns
+unless all are numbers.
+"""
 
 import csv
 from collections.abc import Iterator
@@ -15,8 +17,9 @@ from scoup.text import Explanation, lines, parse, to_arrow
 
 ENDINGS = (".csv", ".tsv", ".txt")
 DESCRIPTION = (
-    "one cell per line, with a column of labels for each mode and perhaps one of values (`--value`; without it lines "
-    "are counted); a matrix may also have one row per line, its label first"
+    "one cell per line, with a column of labels for each mode and perhaps one of values "
+    "(`--value`; without it lines are counted); a matrix may also have one row per line, "
+    "its label first"
 )
 GZIPPED = True
 LONGEST_LINE_BYTES = 1 << 26
@@ -24,7 +27,9 @@ _DELIMITERS = "\t;, "
 
 
 class _Heading(NamedTuple):
-    """Names of the columns, the delimiter, and how many lines the heading takes: 1, or 0 if there is none."""
+    """Names of the columns, the delimiter, and how many lines the heading takes: 1, or 0 if there
+    is none.
+    """
 
     names: tuple[str, ...]
     delimiter: str
@@ -92,6 +97,13 @@ def _is_number(cell: str) -> bool:
     return True
 
 
+def _is_right(cell: str, gaps: bool) -> bool:
+    """Whether a cell is a number that is finite, or any number or a gap if gaps are allowed."""
+    if gaps:
+        return cell.lower() in _table.UNKNOWN or _is_number(cell)
+    return _is_number(cell) and bool(np.isfinite(float(cell)))
+
+
 def _batches(path: str, heading: _Heading, request: _table.Request) -> Iterator[_table.Batch]:
     import pyarrow as pa
 
@@ -104,12 +116,14 @@ def _batches(path: str, heading: _Heading, request: _table.Request) -> Iterator[
         if not block.strip():
             return [], [], 0
         table = to_arrow(block, heading.names, kinds, heading.delimiter).combine_chunks()
+        if b'"' in block and table.num_rows != sum(map(bool, map(bytes.strip, block.split(b"\n")))):
+            raise ValueError("an open quotation mark swallowed lines")
         labels = [table.column(name).chunk(0) for name in request.labels]
-        if any(not text.strip() for label in labels for text in label.dictionary.to_pylist()):
-            raise ValueError("a label is missing")
+        texts = (text for label in labels for text in label.dictionary.to_pylist())
+        if any("\n" in text or not text.strip() for text in texts):
+            raise ValueError("a label is missing, or swallowed the end of its line")
         numbers = [
-            _table.numbers_of(table.column(name).chunk(0), request.gaps)
-            for name in request.numbers
+            _table.numbers_of(table.column(name).chunk(0), request.gaps) for name in request.numbers
         ]
         return labels, numbers, table.num_rows
 
@@ -130,14 +144,14 @@ def _explain(line: bytes, heading: _Heading, request: _table.Request) -> Explana
         got = repr(cell[:40]) if cell else "nothing"
         if name in request.labels and not cell:
             return name, "a label", got
-        is_gap = request.gaps and cell.lower() in _table.UNKNOWN
-        if name in request.numbers and not is_gap and not _is_number(cell):
-            if request.gaps:
-                return name, "a number", f"{got}; is it a table in long form?"
-            return name, "a finite number", got
-        if name in request.numbers and not request.gaps and not np.isfinite(float(cell)):
-            return name, "a finite number", got
-    return "", f"{len(names)} cells", repr(line[:60].decode("utf-8", "replace"))
+        if name in request.numbers and not _is_right(cell, request.gaps):
+            hint = "; perhaps it is a table in long form" if request.gaps else ""
+            return name, "a number" if request.gaps else "a finite number", got + hint
+    return (
+        "",
+        "whole cells between quotation marks, if any",
+        repr(line[:60].decode("utf-8", "replace")),
+    )
 
 
 def write(path: str, array: Array) -> None:

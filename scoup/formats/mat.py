@@ -1,4 +1,6 @@
-"""MATLAB 5 files: one array, or ``subs``, ``vals`` and ``size`` of a sparse one (as of an ``sptensor``)."""
+"""MATLAB 5 files: one array, or ``subs``, ``vals`` and ``size`` of a sparse one (as of an
+``sptensor``).
+"""
 
 import io
 from collections.abc import Mapping
@@ -15,8 +17,8 @@ from scoup.records import Array
 
 ENDINGS = (".mat",)
 DESCRIPTION = (
-    "MATLAB 5 (`-v7`): a dense array, NaN meaning missing, a sparse matrix, or `subs` (cells x modes, from 1), `vals` "
-    "and perhaps `size` of a sparse tensor"
+    "MATLAB 5 (`-v7`): a dense array, NaN meaning missing, a sparse matrix, or `subs` (cells x "
+    "modes, from 1), `vals` and perhaps `size` of a sparse tensor"
 )
 FIRST_INDEX = 1
 PARTS = ("subs", "vals")

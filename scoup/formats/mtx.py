@@ -21,7 +21,9 @@ SYMMETRIES = ("general", "symmetric")
 
 
 class _Header(NamedTuple):
-    """What the lines before the numbers state: form, field and symmetry, sizes, and how many lines they are."""
+    """What the lines before the numbers state: form, field and symmetry, sizes, and how many lines
+    they are.
+    """
 
     is_sparse: bool
     is_pattern: bool

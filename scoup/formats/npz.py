@@ -1,4 +1,6 @@
-"""NumPy archives: one dense array, the parts of a sparse tensor, or a sparse matrix as scipy saves it."""
+"""NumPy archives: one dense array, the parts of a sparse tensor, or a sparse matrix as scipy saves
+it.
+"""
 
 import zipfile
 from typing import Any
@@ -13,8 +15,8 @@ from scoup.records import Array
 
 ENDINGS = (".npz",)
 DESCRIPTION = (
-    "a dense array, NaN meaning missing; or `coords` (modes x cells, from 0), `values` and `shape` of a sparse one; "
-    "or a matrix saved by scipy"
+    "a dense array, NaN meaning missing; or `coords` (modes x cells, from 0), `values` and `shape` "
+    "of a sparse one; or a matrix saved by scipy"
 )
 PARTS = ("coords", "values", "shape")
 _WHOLE_FILE = "a whole .npz file of numbers"

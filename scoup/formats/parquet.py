@@ -42,7 +42,7 @@ def preview(path: str, count: int | None) -> Preview:
 
 
 def _text(cell: Any) -> str:
-    return "" if cell is None or cell != cell else str(cell).strip()
+    return "" if cell is None or str(cell) == "nan" else str(cell).strip()
 
 
 def _open(path: str) -> Any:

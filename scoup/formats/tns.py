@@ -32,7 +32,8 @@ def peek(source: Source) -> Head:
 
 
 def parse_tns(path: str | PathLike[str]) -> tuple[Array, Array]:
-    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a ``.tns`` file, plain or gzipped.
+    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a ``.tns`` file, plain or
+    gzipped.
 
     Lines are counted first, so that memory is that of the result and not of its blocks as well.
     """

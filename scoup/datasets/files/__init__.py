@@ -29,7 +29,7 @@ class Source(formats.Source):
     )
     observed: str | None = Field(
         None,
-        description="the same for the known cells; listed: those that the file lists, zeros included",
+        description="the same for the known cells; listed: those that the file lists, zeros too",
     )
 
     @model_validator(mode="after")
@@ -42,7 +42,8 @@ class Source(formats.Source):
 class Options(Spec):
     """The files that a data set is made of.
 
-    >>> Options(tensor="posts.csv", matrices=[{"file": "links.csv", "mode": "wall"}]).matrices[0].mode
+    >>> links = {"file": "links.csv", "mode": "wall"}
+    >>> Options(tensor="posts.csv", matrices=[links]).matrices[0].mode
     'wall'
     """
 
@@ -50,8 +51,8 @@ class Options(Spec):
     matrices: list[Source] = Field([], description="matrices on its modes")
     labels: dict[Whole | str, str] = Field(
         {},
-        description="files of labels, by the mode's name or number: one label per line, or a table with the labels "
-        "first and facts about them",
+        description="files of labels, by the mode's name or number: one label per line, or a table "
+        "with the labels first and facts about them",
     )
 
 
@@ -92,7 +93,8 @@ def _files(source: Source) -> list[str]:
 
 
 def mode_of(source: Source, names: Sequence[str]) -> int:
-    """Return the number of the tensor's mode that a matrix is on: as stated, or the mode called like its first column.
+    """Return the number of the tensor's mode that a matrix is on: as stated, or the mode called
+    like its first column.
 
     >>> mode_of(Source(file="links.csv", mode="poster"), ["wall", "poster", "day"])
     1

@@ -11,10 +11,10 @@ import numpy as np
 from scoup.block import HeldOut, Observed
 from scoup.coupled import CoupledData, Dataset
 from scoup.datasets.files import Options, Source, mode_of, paths
+from scoup.datasets.files.labels import read_labels
 from scoup.errors import ScoupError
 from scoup.formats import Content, read
 from scoup.formats import Source as PlainSource
-from scoup.datasets.files.labels import read_labels
 from scoup.records import Array, Labels, Provenance
 from scoup.tensor import SparseTensor
 
@@ -30,13 +30,15 @@ def couple(folder: str | Path, options: Options, provenance: Provenance | None) 
 def couple_files(
     options: Options, provenance: Provenance | None = None, content: Content | None = None
 ) -> Dataset:
-    """Read all files and return coupled data; ``content`` is that of the tensor's file, if it has been read already."""
+    """Read all files and return coupled data; ``content`` is that of the tensor's file, if it has
+    been read already.
+    """
     source = options.tensor
     if content is None:
         content = read(source, listed=source.observed == "listed")
     if len(content.names) < 3:
         raise ScoupError.expected(
-            source.file, "three modes or more", f"{len(content.names)}", "is it a matrix?"
+            source.file, "three modes or more", f"{len(content.names)}", "perhaps it is a matrix"
         )
     content, labels = _labelled(content, options)
     content = _dense(source, content)
@@ -68,7 +70,8 @@ def _single(items: list[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """A matrix with its rows in the order of its mode, its mask, and how many of its rows are no index of the mode.
+    """A matrix with its rows in the order of its mode, its mask, and how many of its rows are no
+    index of the mode.
 
     ``adopted`` are labels that the mode, having only positions, takes over from the matrix.
     """
@@ -82,7 +85,9 @@ class _Side:
 
 
 def _column_labels(sides: Sequence[_Side], used: Sequence[str]) -> list[Labels]:
-    """Return labels of the columns of each matrix, called as in a long table, else like the file; no name twice."""
+    """Return labels of the columns of each matrix, called as in a long table, else like the file;
+    no name twice.
+    """
     columns: list[Labels] = []
     for side in sides:
         file = Path(side.source.file).name
@@ -102,7 +107,9 @@ def _dense(source: Source, content: Content) -> Content:
 
 
 def _labelled(content: Content, options: Options) -> tuple[Content, list[Labels]]:
-    """Give each mode its labels: those of a file, which also fix its order and size, or those in the tensor's file."""
+    """Give each mode its labels: those of a file, which also fix its order and size, or those in
+    the tensor's file.
+    """
     files = {_mode_number(key, content.names): path for key, path in options.labels.items()}
     labels = []
     for mode, name in enumerate(content.names):
@@ -177,7 +184,8 @@ def positions_among(own: Array, others: Array) -> Array:
 def _side(source: Source, mode: int, labels: Labels, is_named: bool) -> _Side:
     """Read a matrix and bring its rows into the order of a mode's labels.
 
-    A mode that is not named has positions for labels: a wide table with as many rows is in their order, and names them.
+    A mode that is not named has positions for labels: a wide table with as many rows is in their
+    order, and names them.
     """
     content, left_out = read(source, listed=source.observed == "listed"), 0
     if len(content.names) != 2:

@@ -11,7 +11,9 @@ from scoup.text import lines
 
 
 def read_labels(path: str) -> tuple[Array, dict[str, Array]]:
-    """Read the labels of a mode in its order: one per line, or a table with the labels first and facts about them."""
+    """Read the labels of a mode in its order: one per line, or a table with the labels first and
+    facts about them.
+    """
     name = path.lower().removesuffix(".gz")
     if name.endswith(".npy"):
         with refusing(path, "a whole .npy file of labels"):
