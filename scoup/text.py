@@ -29,11 +29,10 @@ _SPACES = bytes.maketrans(b"\t\r", b"  ")
 @dataclass(frozen=True)
 class Columns:
     """What each line must hold: ``what`` in words for the error, and the number of columns (None:
-    as the first line).
+    as the first line, but at least 2).
 
     The last column may be real (``real``), or missing as ``\\N`` (``unknown``); all others are
-    whole numbers from ``lowest``. ``fewest`` is the smallest number of columns when ``count`` is
-    None.
+    whole numbers from ``lowest``.
     """
 
     what: str
@@ -41,7 +40,6 @@ class Columns:
     lowest: int = 0
     real: bool = False
     unknown: bool = False
-    fewest: int = 2
 
 
 def read_columns(path: str | PathLike[str], columns: Columns, skip: int = 0) -> Iterator[Array]:
@@ -79,7 +77,7 @@ def _numbers(block: bytes, columns: Columns, count: int) -> Array:
         raise ValueError("letters")
     if not text.strip():
         return np.empty((0, count))
-    if count < columns.fewest:
+    if count < (columns.count or 2):
         raise ValueError("columns")
     names = [str(position) for position in range(count)]
     kinds = dict.fromkeys(names, pa.int64()) | ({names[-1]: pa.float64()} if columns.real else {})
@@ -167,9 +165,8 @@ def _first_bad_line(
 
 
 def _too_long(path: str | PathLike[str], number: int, longest: int) -> ScoupError:
-    return ScoupError.expected(
-        f"{path}, line {number}", f"at most {longest} characters", "a longer line"
-    )
+    expected = f"at most {longest} characters"
+    return ScoupError.expected(f"{path}, line {number}", expected, "a longer line")
 
 
 def blocks(
@@ -224,11 +221,6 @@ def count_columns(path: str | PathLike[str]) -> int:
     there is none.
     """
     return len(first_line(path)[1])
-
-
-def count_lines(path: str | PathLike[str]) -> int:
-    """Return the number of lines of a text, blank ones included."""
-    return sum(block.count(b"\n") for _, block in blocks(path))
 
 
 def open_text(path: str | PathLike[str]) -> gzip.GzipFile | BinaryIO:

@@ -30,7 +30,7 @@ def plain(content, columns):
         count = count or len(words)
         try:
             assert len(words) == count
-            assert count >= columns.fewest
+            assert count >= (columns.count or 2)
             heads = words[:-1] if columns.real else words
             assert all(word.isdigit() and columns.lowest <= int(word) <= 2**53 for word in heads)
             last = float(words[-1].decode("ascii"))

@@ -140,27 +140,22 @@ def _explain(line: bytes, heading: _Heading, request: _table.Request) -> Explana
     if len(cells) != len(names):
         shown = ", ".join(names if len(names) <= 10 else (*names[:10], "..."))
         return "", f"{len(names)} columns ({shown})", str(len(cells))
+    labels, numbers = set(request.labels), set(request.numbers)
     for name, cell in zip(names, map(str.strip, cells), strict=True):
         got = repr(cell[:40]) if cell else "nothing"
-        if name in request.labels and not cell:
+        if name in labels and not cell:
             return name, "a label", got
-        if name in request.numbers and not _is_right(cell, request.gaps):
+        if name in numbers and not _is_right(cell, request.gaps):
             hint = "; perhaps it is a table in long form" if request.gaps else ""
             return name, "a number" if request.gaps else "a finite number", got + hint
-    return (
-        "",
-        "whole cells between quotation marks, if any",
-        repr(line[:60].decode("utf-8", "replace")),
-    )
+    shown = repr(line[:60].decode("utf-8", "replace"))
+    return "", "whole cells between quotation marks, if any", shown
 
 
 def write(path: str, array: Array) -> None:
     """Write the non-zeros of an array, one per line below a heading."""
     coords = np.nonzero(array)
-    columns = [*coords, array[coords]]
     names = [*(f"mode{mode}" for mode in range(array.ndim)), "value"]
-    delimiter = "\t" if ".tsv" in str(path) else ","
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(names)
-        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+    mark = "\t" if ".tsv" in path else ","
+    table = np.column_stack([*coords, array[coords]])
+    np.savetxt(path, table, "%.17g", mark, header=mark.join(names), comments="")

@@ -89,7 +89,7 @@ def _coordinate(path: str, header: _Header) -> Cells:
 def _array(path: str, header: _Header) -> Array:
     """Return columns one after the other; of a symmetric matrix, each from its diagonal on."""
     rows, columns = header.shape
-    value = Columns("a value", 1, real=True, fewest=1)
+    value = Columns("a value", 1, real=True)
     numbers = np.concatenate(list(read_columns(path, value, header.lines)))[:, 0]
     if not header.is_symmetric:
         _check_count(path, len(numbers), rows * columns)

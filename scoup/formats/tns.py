@@ -11,7 +11,7 @@ from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source
 from scoup.records import Array
 from scoup.tensor import LARGEST_MODE, SparseTensor
-from scoup.text import Columns, count_columns, count_lines, read_columns
+from scoup.text import Columns, count_columns, read_columns
 
 ENDINGS = (".tns",)
 DESCRIPTION = "FROSTT: one cell per line, indices from 1, then the value"
@@ -32,22 +32,16 @@ def peek(source: Source) -> Head:
 
 
 def parse_tns(path: str | PathLike[str]) -> tuple[Array, Array]:
-    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a ``.tns`` file, plain or
-    gzipped.
-
-    Lines are counted first, so that memory is that of the result and not of its blocks as well.
-    """
-    lines, count = count_lines(path), 0
+    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a file, plain or gzipped."""
+    coords, values = [], []
     for table in read_columns(path, _LINE):
-        if count == 0:
-            coords, values = np.empty((table.shape[1] - 1, lines), np.int32), np.empty(lines)
         if (largest := table[:, :-1].max()) > LARGEST_MODE:
             raise ScoupError.expected(str(path), f"indices up to {LARGEST_MODE}", int(largest))
-        here = slice(count, count + len(table))
-        np.subtract(table[:, :-1].T, 1, out=coords[:, here], casting="unsafe")
-        values[here] = table[:, -1]
-        count += len(table)
-    return coords[:, :count], values[:count]
+        coords.append(table[:, :-1].T.astype(np.int32))
+        values.append(table[:, -1].copy())  # or the whole table would be held
+    joined = np.concatenate(coords, axis=1)
+    joined -= 1
+    return joined, np.concatenate(values)
 
 
 def read_tns(path: str | PathLike[str], shape: Sequence[int] | None = None) -> SparseTensor:
