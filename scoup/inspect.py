@@ -1,33 +1,29 @@
 """What a data set looks like, what it will take to factorize it, and what to try first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.block import Block
 from scoup.coupled import CoupledData, Dataset
-from scoup.raw.table import is_table
-from scoup.records import Labels
+from scoup.formats import is_table
+from scoup.records import Array, Labels
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
-TOP = 5
-RANK = 5
-FACTORS = (2, 3, 5, 10, 20, 50, 100)  # of sampling that are tried
-KEPT = 20_000  # cells that a sample should hold, that its components mean something
-DENSE_CELLS = 200_000  # cells that a sample of dense data holds: a fit of a second
-PROGRAM = 150_000_000  # bytes, before any data
-LEAST = 50  # indices that a sample keeps of a mode
+TOP_LABELS = 5
+FIRST_RANK = 5
+SAMPLING_FACTORS = (2, 3, 5, 10, 20, 50, 100)  # that are tried
+MIN_SAMPLE_CELLS = 20_000  # of sparse data, so that components mean something
+DENSE_SAMPLE_CELLS = 200_000  # of dense data: a fit of one second
+PROGRAM_BYTES = 150_000_000  # before any data
+MIN_SAMPLE_INDICES = 50  # of a mode
 
 
-def inspect(dataset: Dataset, rank: int = RANK) -> dict[str, Any]:
+def inspect(dataset: Dataset, rank: int = FIRST_RANK) -> dict[str, Any]:
     """Return plain facts about a data set: its tensor, its matrices, memory, and advice."""
     data, labels = dataset.data, dataset.labels
     rank = min(rank, sorted(data.shape)[-2])
@@ -52,9 +48,9 @@ def inspect(dataset: Dataset, rank: int = RANK) -> dict[str, Any]:
 
 
 def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
-    """Each matrix with the labels of its rows and columns, and how many of its rows were left out."""
+    """Yield each matrix, the labels of its rows and columns, and how many rows were left out."""
     for block, left_out in zip(dataset.data.blocks[1:], dataset.facts["left_out"], strict=True):
-        rows, columns = (dataset.labels[place] for place in block.factors)
+        rows, columns = (dataset.labels[position] for position in block.factors)
         yield block, rows, columns, left_out
 
 
@@ -82,25 +78,25 @@ def _block(block: Block) -> dict[str, Any]:
 def _modes(data: CoupledData, labels: Sequence[Labels]) -> list[dict[str, Any]]:
     """Size, empty indices and heaviest indices of each mode of the tensor."""
     tensor = CoupledData(data.blocks[0].values, tensor_mask=data.blocks[0].mask)
-    found = []
+    modes = []
     for label, weight in zip(labels, densities(tensor), strict=False):
-        heavy = np.argsort(-weight, kind="stable")[:TOP]
+        heavy = np.argsort(-weight, kind="stable")[:TOP_LABELS]
         total = float(weight.sum()) or 1.0
-        found.append({
-            "name": label.name,
-            "size": len(label),
-            "empty": int(np.count_nonzero(weight == 0)),
-            "heaviest": [
-                {"label": str(label.ids[n]), "index": int(n), "share": float(weight[n]) / total} for n in heavy
-            ],
-        })  # fmt: skip
-    return found
+        top = [
+            {"label": str(label.ids[n]), "index": int(n), "share": float(weight[n]) / total}
+            for n in heavy
+        ]
+        empty = int(np.count_nonzero(weight == 0))
+        modes.append({"name": label.name, "size": len(label), "empty": empty, "heaviest": top})
+    return modes
 
 
 def fit_bytes(data: CoupledData, rank: int) -> int:
-    """Estimate the bytes of reading all of the data and fitting it: the program, the data, and what is made of it.
+    """Estimate the bytes of reading and fitting all of the data: the program, the data, and what
+    is made of it.
 
-    A sparse block is sorted when it is read, which takes some 28 bytes a cell for a while; dense data is mapped.
+    A sparse block is sorted when it is read, which takes some 28 bytes per cell for a while; dense
+    data is mapped.
 
     >>> fit_bytes(CoupledData(np.ones((10, 10, 10))), 1) > 8000
     True
@@ -114,16 +110,18 @@ def fit_bytes(data: CoupledData, rank: int) -> int:
         if block.mask is not None and not block.is_sparse
     )
     return int(
-        data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM
+        data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM_BYTES
     )
 
 
 def advise_sampling(data: CoupledData, rank: int) -> list[float]:
-    """Return a sampling factor a mode, such that a sample is small and still holds enough to tell components apart."""
-    most = [max(1.0, size / max(LEAST, 5 * (rank + 1))) for size in data.shape]
+    """Return one sampling factor per mode, such that a sample is small and still holds enough to
+    tell components apart.
+    """
+    most = [max(1.0, size / max(MIN_SAMPLE_INDICES, 5 * (rank + 1))) for size in data.shape]
     if data.blocks[0].is_sparse:
         return _sparse_sampling(data, rank, most)
-    factors, wanted = [1.0] * data.ndim, prod(data.shape) / DENSE_CELLS
+    factors, wanted = [1.0] * data.ndim, prod(data.shape) / DENSE_SAMPLE_CELLS
     for mode in np.argsort(-np.array(data.shape), kind="stable"):
         factors[mode] = _nice(min(max(wanted, 2.0), most[mode]))
         wanted /= factors[mode]
@@ -131,14 +129,16 @@ def advise_sampling(data: CoupledData, rank: int) -> list[float]:
 
 
 def _sparse_sampling(data: CoupledData, rank: int, most: Sequence[float]) -> list[float]:
-    """Try factors from small to large and keep the last whose sample, drawn with a bias, holds enough cells."""
+    """Try factors from small to large and keep the last whose sample, drawn with a bias, holds
+    enough cells.
+    """
     density, chosen = densities(data), [1.0] * data.ndim
     tensor = data.blocks[0].values
     assert isinstance(tensor, SparseTensor)
-    for factor in FACTORS:
+    for factor in SAMPLING_FACTORS:
         tried = [_nice(min(float(factor), limit)) for limit in most]
         (sample,) = draw(data, SampleSpec(rank=rank, sampling=tried, repetitions=1), 0, density)
-        if _held(tensor, sample.indices) < min(KEPT, tensor.nnz // 4):
+        if _held(tensor, sample.indices) < min(MIN_SAMPLE_CELLS, tensor.nnz // 4):
             break
         chosen = tried
     return chosen
@@ -148,9 +148,9 @@ def _held(tensor: SparseTensor, indices: Sequence[Array]) -> int:
     """Count the cells of a sample."""
     inside = np.ones(tensor.nnz, dtype=bool)
     for coord, index, size in zip(tensor.coords, indices, tensor.shape, strict=False):
-        kept = np.zeros(size, dtype=bool)
-        kept[index] = True
-        inside &= kept[coord]
+        is_drawn = np.zeros(size, dtype=bool)
+        is_drawn[index] = True
+        inside &= is_drawn[coord]
     return int(np.count_nonzero(inside))
 
 
@@ -160,18 +160,19 @@ def _nice(factor: float) -> float:
     >>> _nice(7.5), _nice(1.5), _nice(230.0)
     (5.0, 1.0, 200.0)
     """
-    return float(max((n for n in (1, *FACTORS, 200, 500, 1000) if n <= factor), default=1))
+    return float(max((n for n in (1, *SAMPLING_FACTORS, 200, 500, 1000) if n <= factor), default=1))
 
 
 def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]:
     """Say in sentences what to try first and why."""
     sizes = [ceil(size / factor) for size, factor in zip(data.shape, sampling, strict=True)]
-    kept = " x ".join(map(str, sizes))
-    why = f"a sample keeps {kept} indices, the heavy ones more often"
+    shape = " x ".join(map(str, sizes))
+    why = f"a sample keeps {shape} indices, the heavy ones more often"
     if max(sampling) == 1:
         why = "the data is too small to be sampled, a sample is all of it"
     return [
-        f"rank {rank} to begin with; the experiment 'rank' looks at several and recommends one, or none",
+        f"rank {rank} to begin with; the experiment 'rank' looks at several and recommends one, "
+        "or none",
         f"sampling {[int(s) for s in sampling]}: {why}",
         *_about_solver(data),
         *_about_weights(data),
@@ -181,12 +182,13 @@ def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]
 
 def _about_solver(data: CoupledData) -> list[str]:
     if data.is_masked:
-        return ["solver als: missing cells are left out exactly, a small system for each row"]
+        return ["solver als: missing cells are left out exactly, with a small system for each row"]
     if data.blocks[0].is_sparse:
         return [
-            "solver als, init random: sparse data is never made dense; 'reference' and 'speedup' would make it so"
+            "solver als, init random: sparse data is never made dense; 'reference' and 'speedup' "
+            "would make it so"
         ]
-    return ["solver als, init parafac: a long dense mode is compressed by itself where that pays"]
+    return ["solver als, init parafac: a long dense mode is compressed if that pays"]
 
 
 def _about_weights(data: CoupledData) -> list[str]:
@@ -195,7 +197,8 @@ def _about_weights(data: CoupledData) -> list[str]:
         return []
     most, least = max(norms), min(norms)
     return [
-        f"weights balanced: the squares of one block are {most / (least or 1):.3g} times those of another"
+        f"weights balanced: the squares of one block are {most / (least or 1):.3g} times those of "
+        "another"
     ]
 
 
@@ -209,35 +212,35 @@ def _about_values(data: CoupledData) -> list[str]:
     if share < 0.2:
         return []
     return [
-        f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be about those cells"
+        f"one cell in a thousand holds {100 * share:.0f} % of the squares: components will be "
+        "about those cells"
     ]
 
 
-def text(found: Mapping[str, Any]) -> str:
-    """Write what was found for people to read; ``options`` in it say which files were read, and how."""
-    tensor, options = found["tensor"], found["options"]
-    files = [options["tensor"]["file"], *(one["file"] for one in options.get("matrices", []))]
+def text(facts: Mapping[str, Any]) -> str:
+    """Write facts for people to read; ``options`` among them say which files were read, and how."""
+    tensor, options = facts["tensor"], facts["options"]
+    files = [options["tensor"]["file"], *(matrix["file"] for matrix in options.get("matrices", []))]
     lines = [_line(files[0], tensor), *_values(options["tensor"])]
     for mode in tensor["modes"]:
-        heavy = ", ".join(f"{one['label']} {_percent(one['share'])}" for one in mode["heaviest"])
+        heavy = ", ".join(f"{top['label']} {_percent(top['share'])}" for top in mode["heaviest"])
         empty = f", {mode['empty']} empty" if mode["empty"] else ""
         lines.append(f"  {mode['name']:<12} {mode['size']:>9,}{empty}   heaviest: {heavy}")
-    for file, matrix in zip(files[1:], found["matrices"], strict=True):
+    for file, matrix in zip(files[1:], facts["matrices"], strict=True):
         others = (
             f"; {matrix['left_out']:,} rows, which are no {matrix['mode']}, are left out"
             if matrix["left_out"]
             else ""
         )
         lines += [_line(file, matrix), f"  on mode {matrix['mode']}{others}"]
-    memory = found["memory"]
-    lines.append(
-        f"memory  data {memory['data'] / 1e6:.3g} MB, a fit of all of it about {memory['fit'] / 1e6:.3g} MB"
-    )
-    lines += ["advice", *(f"  {sentence}" for sentence in found["advice"]["because"])]
-    lines += [f"  hint: {sentence}" for sentence in found["hints"]]
+    memory = facts["memory"]
+    data, fit = (f"{memory[key] / 1e6:.3g} MB" for key in ("data", "fit"))
+    lines.append(f"memory  data {data}, a fit of all of it about {fit}")
+    lines += ["advice", *(f"  {sentence}" for sentence in facts["advice"]["because"])]
+    lines += [f"  hint: {sentence}" for sentence in facts["hints"]]
     lines += [
         f"  experiment {name} would be skipped: {why}"
-        for name, why in found.get("skipped", {}).items()
+        for name, why in facts.get("skipped", {}).items()
     ]
     return "\n".join(lines) + "\n"
 

@@ -4,20 +4,23 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
-from scoup import ScoupError, SparseTensor, __version__, config
+from scoup import SparseTensor, __version__
 from scoup.command import main
-from scoup.experiments import suited
+from scoup.datasets import Traits
+from scoup.datasets.files import Options, paths
+from scoup.datasets.files.couple import couple_files
+from scoup.experiments import declared, names, plans_of
+from scoup.formats import descriptions
 from scoup.guess import guess
-from scoup.preprocess.files import FilesOptions, couple_files
 from scoup.seeds import generator
-
-ROOT = Path(__file__).resolve().parent.parent
-SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
+from scoup.specs import ExperimentSpec, PlanSpec
 
 
 @pytest.fixture
@@ -33,18 +36,19 @@ def posts(tmp_path, monkeypatch):
     return tmp_path
 
 
-def merged(one, other):
-    """What Snakemake makes of two configurations."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return other
-    return {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
-
-
-def configured(name):
-    return merged(
-        yaml.safe_load((ROOT / "config.yaml").read_text()),
-        yaml.safe_load(Path(f"{name}.yaml").read_text()),
-    )
+def written(name):
+    """The options, plans and experiments of the configuration that was written, all checked."""
+    whole = yaml.safe_load(Path(f"{name}.yaml").read_text())
+    options = Options(**whole["datasets"][name]["options"])
+    plans = {plan: PlanSpec(**settings) for plan, settings in whole["plans"].items()}
+    specs = {
+        experiment: declared(experiment).Spec(**settings)
+        for experiment, settings in whole["experiments"].items()
+        if settings is not None
+    }
+    assert set(whole["experiments"]) == set(names())
+    assert {plan for spec in specs.values() for plan in plans_of(spec)} == set(plans)
+    return options, plans, specs
 
 
 def test_inspect_says_what_there_is_and_what_to_try(posts, capsys):
@@ -78,26 +82,12 @@ def test_inspect_as_json(posts, capsys):
 def test_new_writes_a_configuration_that_passes_all_checks(posts, capsys):
     assert main(["new", "mine", "posts.csv", "links.csv"]) == 0
     assert "--configfile mine.yaml" in capsys.readouterr().out
-    whole = configured("mine")
-    config.check(whole, SCHEMA)
-    kept, left_out = config.leave_out(whole)
-    assert set(kept) == {"accuracy", "sparsity", "missing", "rank", "speedup", "anomaly"}
-    assert left_out == []
-    assert all(settings["datasets"] == ["mine"] for settings in kept.values())
-    assert config.own_files(whole["datasets"]["mine"]) == ["posts.csv", "links.csv"]
-
-
-def test_sampling_factors_for_another_number_of_modes_are_refused(posts):
-    main(["new", "mine", "posts.csv"])
-    whole = configured("mine")
-    kept, _ = config.leave_out(whole)
-    config.check_modes(whole, kept)
-    whole["plans"]["scoup"]["sampling"] = [2, 2, 2, 2]
-    with pytest.raises(
-        ScoupError,
-        match=r"plans.scoup.sampling: expected one factor, or 3, one a mode of mine \(wall, ",
-    ):
-        config.check_modes(whole, kept)
+    options, plans, specs = written("mine")
+    assert set(specs) == {"accuracy", "sparsity", "missing", "rank", "speedup", "anomaly"}
+    assert all(spec.datasets == ["mine"] for spec in specs.values())
+    assert paths(options) == ["posts.csv", "links.csv"]
+    assert plans["bursts"].values == plans["bursts10"].values == "rare"
+    assert (plans["bursts10"].weights, plans["bursts10"].shared) == ([1, 0], 0.1)
 
 
 def test_new_for_dense_images_with_a_subject_mode(tmp_path, monkeypatch):
@@ -106,15 +96,63 @@ def test_new_for_dense_images_with_a_subject_mode(tmp_path, monkeypatch):
     Path("answers.csv").write_text(
         "thing,big,alive\n" + "".join(f"{n},{n % 3},{n % 2}\n" for n in range(12))
     )
-    assert (
-        main(["new", "brain", "images.npy", "answers.csv:0", "--columns", "thing,voxel,subject"])
-        == 0
+    columns = ["--columns", "thing,voxel,subject"]
+    assert main(["new", "brain", "images.npy", "answers.csv:0", *columns]) == 0
+    _, _, specs = written("brain")
+    assert "leave_two_out" in specs
+    assert "anomaly" not in specs
+
+
+ODD_NAMES = [
+    "user: id",
+    "{{ x }}",
+    "no",
+    "#1",
+    "a, b",
+    "- é",
+    "it's",
+    "[",
+    "*a",
+    "&b",
+    "%c",
+    "null",
+]
+
+
+@pytest.mark.parametrize("first", ODD_NAMES)
+def test_odd_names_survive_in_the_configuration(tmp_path, monkeypatch, first):
+    monkeypatch.chdir(tmp_path)
+    columns = [first, "true", "1.5", "~"]
+    pd.DataFrame({name: [f"x{n}", "y"] for n, name in enumerate(columns)}).to_parquet(
+        "a: b.parquet"
     )
-    whole = configured("brain")
-    config.check(whole, SCHEMA)
-    kept, _ = config.leave_out(whole)
-    assert "leave_two_out" in kept
-    assert "anomaly" not in kept
+    assert main(["new", "null", "a: b.parquet"]) == 0
+    options, _, _ = written("null")
+    assert (options.tensor.file, options.tensor.columns) == ("a: b.parquet", columns)
+
+
+def test_a_line_break_in_a_name_does_not_break_the_comments(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = "stars\nplans: none"
+    columns = {"a": range(60), "b": range(60), "c": range(60), name: [1, 2, 3] * 20}
+    pd.DataFrame(columns).to_parquet("a.parquet")
+    assert main(["new", "mine", "a.parquet"]) == 0
+    assert "# Hint: " in Path("mine.yaml").read_text()
+    assert name in written("mine")[0].tensor.columns
+
+
+def test_a_new_experiment_needs_no_suggestions(posts, monkeypatch):
+    declaration = SimpleNamespace(Spec=ExperimentSpec, suits=lambda traits: "", __doc__="New: it.")
+    needy = SimpleNamespace(
+        Spec=declared("sparsity").Spec, suits=lambda traits: "", __doc__="Needy: plans."
+    )
+    known = {"new": declaration, "needy": needy}
+    monkeypatch.setattr("scoup.new.names", lambda: ("needy", "new"))
+    monkeypatch.setattr("scoup.new.declared", known.get)
+    assert main(["new", "mine", "posts.csv"]) == 0
+    text = Path("mine.yaml").read_text()
+    assert "  # New: it.\n  new: {datasets: [mine]}\n" in text
+    assert "needy: null  # it cannot be set up for this data (plans: expected a value" in text
 
 
 def test_nothing_is_overwritten(posts, capsys):
@@ -138,14 +176,15 @@ BAD = {
     ),
     "a wide matrix first": (
         ["inspect", "wide.csv", "posts.csv"],
-        "wide.csv: expected a cell a line: a column of labels for each mode, and one of values, got numbers with "
-        "decimal points in a, b; if it is a matrix, name the tensor's file first; else say --columns and --value.",
+        "wide.csv: expected one cell per line: a column of labels for each mode, and one of "
+        "values, got numbers with decimal points in a, b; if it is a matrix, name the "
+        "tensor's file first; else say --columns and --value.",
     ),
     "a tensor behind another": (
         ["inspect", "posts.csv", "posts.csv"],
         "if it is the tensor, name it first",
     ),
-    "a folder": (["inspect", "."], "a name that ends in .npy, .npz"),
+    "a folder": (["inspect", "."], "a name that ends in one of .csv, "),
     "no file of labels": (
         ["inspect", "posts.csv", "--labels", "wall"],
         "--labels: expected MODE=FILE, got 'wall'.",
@@ -181,7 +220,10 @@ def test_bad_usage_gives_code_2_and_help_gives_examples(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["new", "--help"])
     assert stopped.value.code == 0
-    assert "examples:" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "examples:" in said
+    for endings, description in descriptions():
+        assert f"{endings}: {description.split()[0]}".replace("`", "") in " ".join(said.split())
 
 
 def test_python_m_scoup_is_the_same(posts):
@@ -230,18 +272,17 @@ def test_a_four_way_list_of_cells_is_inspected(tmp_path, capsys, monkeypatch):
     )
 
 
-def test_each_kind_of_data_has_the_experiments_of_the_paper():
-    assert not suited.why_not("leave_two_out", suited.BRAINQ)
-    assert not suited.why_not("clusters", suited.BRAINQ)
-    assert not suited.why_not("anomaly", suited.FACEBOOK)
-    assert "sparse" in suited.why_not("clusters", suited.FACEBOOK)
-    images = suited.Traits(("thing", "place", "time"), sparse=False)
-    assert "subject" in suited.why_not("leave_two_out", images)
-    assert "category" in suited.why_not("clusters", images)
+def test_images_without_subjects_or_categories_are_not_told_apart():
+    images = Traits(("thing", "place", "time"), sparse=False)
+    assert "subject" in declared("leave_two_out").suits(images)
+    assert "category" in declared("clusters").suits(images)
+    assert "sparse" in declared("clusters").suits(Traits(("a", "b", "c"), sparse=True))
 
 
 def images(folder, subject_at=2):
-    """A dense tensor as an array and as a table of all of its cells, a matrix about things, and their categories."""
+    """A dense tensor as an array and as a table of all of its cells, a matrix about things, and
+    their categories.
+    """
     rng = generator(0, "test", "images")
     values = rng.standard_normal((12, 5, 3))
     names = [
@@ -276,19 +317,20 @@ def test_images_in_any_form_and_order_are_told_apart_and_clustered(
     assert main(["new", "array", "cells.npy", "answers.csv", "--columns", names, *labels]) == 0
     assert main(["new", "table", "cells.csv", "answers.csv", *labels]) == 0
     for name in ("array", "table"):
-        found = configured(name)
-        config.check(found, SCHEMA)
-        assert found["experiments"]["clusters"]["datasets"] == [name]
-        assert found["experiments"]["leave_two_out"]["groups"] == 4
-        assert found["datasets"][name]["options"]["labels"] == {"thing": "things.csv"}
-    assert found["datasets"]["table"]["options"]["tensor"]["dense"] is True
+        options, plans, specs = written(name)
+        assert specs["clusters"].datasets == [name]
+        assert specs["leave_two_out"].groups == 4
+        assert options.labels == {"thing": "things.csv"}
+        assert plans["groups"].values == "standardised"
+        assert plans["groups"].weights == {"balanced": [1, 10]}
+    assert options.tensor.dense is True
 
 
 def test_a_table_of_all_cells_is_the_array(tmp_path):
     values = images(tmp_path)
     options = guess([str(tmp_path / "cells.csv")]).options
     assert options["tensor"]["value"] == "reading"
-    found = couple_files(FilesOptions.of(options))
+    found = couple_files(Options(**options))
     np.testing.assert_allclose(found.data.blocks[0].values, values)
 
 
@@ -298,9 +340,9 @@ def test_cells_that_are_not_listed_are_zero_or_missing_as_told(tmp_path):
     path.write_text("\n".join(["a,b,c,value", *cells]) + "\n")
     guessed = guess([str(path)])
     assert "observed: listed" in guessed.hints[0]
-    zero = couple_files(FilesOptions.of(guessed.options)).data.blocks[0]
+    zero = couple_files(Options(**guessed.options)).data.blocks[0]
     told = {"tensor": {**guessed.options["tensor"], "observed": "listed"}}
-    known = couple_files(FilesOptions.of(told)).data.blocks[0]
+    known = couple_files(Options(**told)).data.blocks[0]
     assert (zero.observed, known.observed) == (24, 23)
     assert zero.values[3, 2, 1] == 0
     assert not known.mask[3, 2, 1]

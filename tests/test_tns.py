@@ -1,4 +1,6 @@
-"""FROSTT files come back as the tensor that was written, or are refused with the line that is wrong."""
+"""FROSTT files come back as the tensor that was written, or are refused with the line that is
+wrong.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup.errors import ScoupError
+from scoup.formats.tns import parse_tns, read_tns, write_tns
 from scoup.tensor import SparseTensor
-from scoup.tns import parse_tns
 
 values = st.floats(-1e300, 1e300).filter(lambda value: value != 0)
 cells = st.integers(2, 5).flatmap(
@@ -31,11 +33,18 @@ def test_what_is_written_is_read(tmp_path_factory, cells):
 
 def test_tensor_from_tns(tmp_path):
     (tmp_path / "a.tns").write_text("1 1 2 1.5\r\n2 3 1 -2e0\n\n1 1 2 1\n")
-    coords, values = parse_tns(tmp_path / "a.tns")
-    X = SparseTensor.from_owned_arrays(coords, values, coords.max(axis=1) + 1)
+    X = read_tns(tmp_path / "a.tns")
     assert X.shape == (2, 3, 2)
     assert X.to_dense()[0, 0, 1] == 2.5
     assert X.to_dense()[1, 2, 0] == -2
+    assert read_tns(tmp_path / "a.tns", (4, 4, 4)).shape == (4, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["a.tns", "a.tns.gz"])
+def test_a_tensor_is_written_and_read(tmp_path, name):
+    dense = np.array([[[0, 0.1], [2, 0]], [[0, 0], [0, -1e-300]]])
+    write_tns(tmp_path / name, SparseTensor.from_dense(dense))
+    assert np.array_equal(read_tns(tmp_path / name).to_dense(), dense)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """Turn raw files into coupled data."""
 
+from scoup.preprocess import preprocess
+
 from scoup import results
 from scoup.job import job
-from scoup.preprocess import preprocess
 
 with job(snakemake):
     spec = snakemake.params.spec

@@ -12,7 +12,7 @@ from scipy import io
 
 from scoup.datasets.brainq.study import NOUNS, PRESENTATION_COUNT, QUESTION_COUNT
 from scoup.errors import ScoupError
-from scoup.raw import mat5
+from scoup.formats import _mat5 as mat5
 from scoup.records import Array
 
 FilePath = str | PathLike[str]

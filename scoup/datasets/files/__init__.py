@@ -1,57 +1,114 @@
-"""Files: a tensor and matrices in user-supplied files, which are read where they are."""
+"""Files: user-supplied data, read where it is; the options say which files and how."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, StrictBool, model_validator
 
+from scoup import formats
 from scoup.datasets import DataSource, Traits
-from scoup.specs import Spec
+from scoup.errors import ScoupError
+from scoup.specs import Spec, Whole
 
 SOURCE = DataSource(
-    folder="files",
-    files=(),
-    origin="user-supplied files",
-    licence="that of the files",
-    citation="none given",
+    "files", "files", (), "your own files", "your own", "none given", simulated=False
 )
 
 
+class Source(formats.Source):
+    """The file of the tensor or of a matrix; a path alone stands for ``{file: path}``."""
+
+    mode: Whole | str | None = Field(
+        None, description="of a matrix: the tensor's mode, by name or number, that its rows are"
+    )
+    dense: StrictBool = Field(
+        False, description="make a whole array of listed cells, 0 where none is listed"
+    )
+    missing: str | None = Field(
+        None, description="file that lists the hidden cells, or marks them by 1 in an array"
+    )
+    observed: str | None = Field(
+        None,
+        description="the same for the known cells; listed: those that the file lists, zeros too",
+    )
+
+    @model_validator(mode="after")
+    def _one_mask(self) -> Any:
+        if self.missing and self.observed:
+            raise ScoupError.expected(self.file, "either 'missing' or 'observed'", "both")
+        return self
+
+
 class Options(Spec):
-    """Which files a data set is made of."""
+    """The files that a data set is made of.
 
-    tensor: Any = Field(description="the file of the tensor, or a mapping that describes it")
-    matrices: Any = Field((), description="files of matrices")
-    labels: Any = Field({}, description="files of labels, by mode")
+    >>> links = {"file": "links.csv", "mode": "wall"}
+    >>> Options(tensor="posts.csv", matrices=[links]).matrices[0].mode
+    'wall'
+    """
 
-
-def paths(options: Options) -> list[str]:
-    """Return all files that are read, each once."""
-    return _parsed(options).paths
+    tensor: Source = Field(description="the tensor")
+    matrices: list[Source] = Field([], description="matrices on its modes")
+    labels: dict[Whole | str, str] = Field(
+        {},
+        description="files of labels, by the mode's name or number: one label per line, or a table "
+        "with the labels first and facts about them",
+    )
 
 
 def traits(options: Options) -> Traits:
     """Return what the heads of the files tell."""
-    from scoup.preprocess.files import mode_of
-    from scoup.raw.peek import peek
-    from scoup.raw.table import is_table, read_head
-
-    files = _parsed(options)
-    head = peek(files.tensor)
-    modes = tuple(mode_of(source, head.names) for source in files.matrices)
+    head = formats.peek(options.tensor)
+    modes = tuple(mode_of(source, head.names) for source in options.matrices)
     first = modes[0] if modes else 0
-    labels = files.labels.get(head.names[first], files.labels.get(first))
-    categories = (
-        labels is not None and is_table(labels) and "category" in read_head(labels).names[1:]
+    labels = options.labels.get(head.names[first], options.labels.get(first))
+    has_columns = labels is not None and formats.is_table(labels)
+    return Traits(
+        head.names,
+        head.sparse and not options.tensor.dense,
+        modes,
+        any(source.missing or source.observed for source in (options.tensor, *options.matrices)),
+        has_columns and "category" in formats.preview(str(labels)).names[1:],
     )
-    missing = any(source.missing or source.observed for source in (files.tensor, *files.matrices))
-    return Traits(head.names, head.sparse, modes, missing, categories)
 
 
 def shape(size: str, options: Options) -> None:
-    """Return None: the sizes are only known from the files."""
+    """Return nothing: sizes are known once the files have been read."""
+    del size, options
 
 
-def _parsed(options: Options) -> Any:
-    from scoup.preprocess.files import FilesOptions
+def paths(options: Options) -> list[str]:
+    """Return all files that are read, each once.
 
-    return FilesOptions.of(dict(options))
+    >>> paths(Options(tensor="posts.csv", matrices=["links.csv"], labels={"wall": "walls.txt"}))
+    ['posts.csv', 'links.csv', 'walls.txt']
+    """
+    blocks = [path for source in (options.tensor, *options.matrices) for path in _files(source)]
+    return list(dict.fromkeys([*blocks, *options.labels.values()]))
+
+
+def _files(source: Source) -> list[str]:
+    observed = None if source.observed == "listed" else source.observed
+    return [path for path in (source.file, source.missing, observed) if path]
+
+
+def mode_of(source: Source, names: Sequence[str]) -> int:
+    """Return the number of the tensor's mode that a matrix is on: as stated, or the mode called
+    like its first column.
+
+    >>> mode_of(Source(file="links.csv", mode="poster"), ["wall", "poster", "day"])
+    1
+    """
+    mode = source.mode
+    if mode is None and source.columns:
+        mode = source.columns[0]
+    if isinstance(mode, int) and mode < len(names):
+        return mode
+    if mode not in names:
+        raise ScoupError.expected(
+            f"{source.file}: mode",
+            f"one of {', '.join(names)}",
+            repr(mode),
+            "write the mode that its rows are as 'mode'",
+        )
+    return list(names).index(str(mode))

@@ -1,5 +1,8 @@
 """Accuracy: what each further repetition adds to the model, for every run and every merge."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -30,3 +33,9 @@ def suits(traits: Traits) -> str:
     """Return nothing: any data will do."""
     del traits
     return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: two runs."""
+    del facts, traits
+    return {"plans": ["scoup"], "seeds": 2}

@@ -1,5 +1,8 @@
 """Anomaly: bursts in counts of who does what to whom and when, read from components."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -24,3 +27,18 @@ def suits(traits: Traits) -> str:
     if len(traits.names) != 3 or not traits.sparse:
         return "it looks for bursts in sparse counts of three modes: whom, who, when"
     return "it needs all cells, and some are missing" if traits.missing else ""
+
+
+def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
+    """Refuse values that are no counts."""
+    del traits
+    values = facts["tensor"]["values"]
+    if values["least"] < 0 or not values["whole"]:
+        return "it looks for bursts in counts, and the values are none"
+    return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data."""
+    del facts, traits
+    return {"plans": ["bursts", "bursts10"], "seeds": 1}

@@ -1,5 +1,8 @@
 """Clusters: things that a component brings together, and whether they are of one category."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -27,3 +30,9 @@ def suits(traits: Traits) -> str:
     if not traits.categories:
         return f"it needs a column 'category' in the labels of {traits.names[traits.matrices[0]]}"
     return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data."""
+    del facts, traits
+    return {"deals": 1000, "seeds": 1}

@@ -4,7 +4,8 @@ Both things leave the tensor and the matrix; means, spreads, weights and the cho
 and rule come from the other things alone.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
@@ -17,6 +18,8 @@ CAPTIONS = {
     "compared with chance, a shuffled matrix and ridge regression on the matrix; bars are 95 % "
     "intervals with things resampled, since pairs that share a thing are not independent."
 }
+MIN_THINGS = 8  # of which two are left out, and half of the others in the nested choice
+MAX_WORK = 1e10  # pairs times squared images: some ten minutes on one core
 
 
 class Spec(ExperimentSpec):
@@ -83,3 +86,27 @@ def suits(traits: Traits) -> str:
     if traits.names[traits.matrices[0]] == SUBJECT:
         return f"it needs the matrix on another mode than {SUBJECT}"
     return ""
+
+
+def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
+    """Refuse too few things to choose anything by, and too many for all pairs of them."""
+    shape = facts["tensor"]["shape"]
+    things, subjects = shape[traits.matrices[0]], shape[traits.names.index(SUBJECT)]
+    if things < MIN_THINGS:
+        return f"it needs {MIN_THINGS} things to tell apart or more, and there are {things}"
+    if things**4 * subjects**2 / 2 > MAX_WORK:
+        return f"all pairs of {things} things would take hours"
+    return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: few controls, and ranks that the things left in
+    training can bear.
+
+    The nested choice leaves out three groups.
+    """
+    things = facts["tensor"]["shape"][traits.matrices[0]]
+    groups = 6 if things >= 18 else 4
+    largest = max(2, (things - 3 * -(-things // groups)) // 2)
+    ranks = [rank for rank in (2, 3, 5, 10) if rank <= largest]
+    return {"pairs": [], "shuffles": 2, "groups": groups, "ranks": ranks}

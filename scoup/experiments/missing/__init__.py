@@ -1,5 +1,8 @@
 """Missing: how well, and how fast, a model is found when a fraction of the cells is hidden."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -24,3 +27,10 @@ def suits(traits: Traits) -> str:
     """Return nothing: any data will do."""
     del traits
     return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: two fractions."""
+    del facts, traits
+    variants = ["whole", "missing20", "missing50"]
+    return {"plans": ["weighted"], "variants": variants, "seeds": 1}

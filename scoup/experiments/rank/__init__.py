@@ -1,6 +1,7 @@
 """Rank: how many components the data supports, by four signs at every rank, and what they show."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
@@ -40,3 +41,10 @@ def suits(traits: Traits) -> str:
     """Return nothing: any data will do."""
     del traits
     return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: ranks that it can bear, and fewer fits."""
+    del traits
+    largest = min(6, sorted(facts["tensor"]["shape"])[-2])
+    return {"ranks": list(range(1, largest + 1)), "folds": 3, "starts": 2, "halves": 2}

@@ -1,5 +1,8 @@
 """Sparsity: how many fewer numbers a sampled model needs, and what that costs."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -25,3 +28,9 @@ def suits(traits: Traits) -> str:
     """Return nothing: any data will do."""
     del traits
     return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: two plans."""
+    del facts, traits
+    return {"plans": ["sparse2", "sparse5"], "seeds": 1}

@@ -1,5 +1,8 @@
 """Speedup: cost against time, every contender in one process, alone on the machine."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -11,6 +14,8 @@ CAPTIONS = {
 }
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
+# Up to here the printed algorithm, which makes everything dense, takes seconds.
+MAX_REFERENCE_CELLS = 5_000_000
 
 
 class Spec(ExperimentSpec):
@@ -31,5 +36,23 @@ class Spec(ExperimentSpec):
 
 def suits(traits: Traits) -> str:
     """Refuse missing cells, which the reference cannot take."""
-    reason = "the printed algorithm, with which it compares, knows no missing cells"
-    return reason if traits.missing else ""
+    return (
+        "the printed algorithm, with which it compares, knows no missing cells"
+        if traits.missing
+        else ""
+    )
+
+
+def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
+    """Refuse a tensor that is too large for the reference."""
+    del traits
+    if facts["tensor"]["cells"] > MAX_REFERENCE_CELLS:
+        return "the printed algorithm makes the tensor dense, which takes too long here"
+    return ""
+
+
+def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return settings for user-supplied data: one sampling, and short fits."""
+    del traits
+    sampling = [facts["advice"]["sampling"]]
+    return {"sampling": sampling, "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1}

@@ -1,41 +1,36 @@
-"""Labels of a user's own: what the indices of a mode are called, of any type, mapped to whole numbers."""
-
-from __future__ import annotations
+"""Labels: what the indices of a mode are called, of any type, mapped to whole numbers."""
 
 import re
 from datetime import date, time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
+from scoup.records import Array
 
-Array = NDArray[Any]
-LONGEST_LABEL = 256
+LONGEST_LABEL = 256  # characters
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 
 
 class Coder:
-    """Numbers the labels of one column as they come."""
+    """Numbers the labels of one column in order of appearance."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
 
-    def code(self, column: Any) -> Array | None:
-        """Return the code of each line's label, or None where a label is missing."""
+    def code(self, column: Any) -> Array:
+        """Return the code of each line's label, or raise ValueError where a label is missing."""
         encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
         labels = [_plain(label) for label in encoded.dictionary.to_pylist()]
-        if encoded.null_count or any(label is None for label in labels):
-            return None
-        own = np.array(
-            [self.known.setdefault(label, len(self.known)) for label in labels], np.int32
-        )
-        return own[encoded.indices.to_numpy(zero_copy_only=False)]
+        if encoded.null_count or None in labels:
+            raise ValueError("an empty cell")
+        codes = [self.known.setdefault(label, len(self.known)) for label in labels]
+        return np.array(codes, np.int32)[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def _plain(label: Any) -> Any:
-    """A label as a number or a text; None for an empty one."""
+    """Return a label as a number or a text; None for an empty one."""
     if isinstance(label, str):
         return label.strip() or None
     if isinstance(label, (bool, date, time)):
@@ -46,21 +41,21 @@ def _plain(label: Any) -> Any:
 
 
 def sorted_labels(name: str, labels: list[Any]) -> tuple[Array, Array]:
-    """Return the labels sorted, as numbers where all of them are, and the place of each.
+    """Return the labels sorted, as numbers if all of them are, and the new position of each.
 
-    >>> ids, place = sorted_labels("t", ["10", "9", "2"])
-    >>> ids.tolist(), place.tolist()
+    >>> ids, position = sorted_labels("t", ["10", "9", "2"])
+    >>> ids.tolist(), position.tolist()
     ([2, 9, 10], [2, 1, 0])
     """
     ids = array_of(name, labels)
     order = np.argsort(ids, kind="stable")
-    place = np.empty(len(labels), np.int32)
-    place[order] = np.arange(len(labels), dtype=np.int32)
-    return ids[order], place
+    position = np.empty(len(labels), np.int32)
+    position[order] = np.arange(len(labels), dtype=np.int32)
+    return ids[order], position
 
 
 def array_of(name: str, labels: list[Any]) -> Array:
-    """Return labels as an array of whole numbers where all of them are, of other numbers, or of texts.
+    """Return labels as an array of whole numbers if all of them are, of other numbers, or of texts.
 
     >>> array_of("t", ["7", "12"]).tolist(), array_of("t", ["7", "007"]).tolist()
     ([7, 12], ['7', '007'])

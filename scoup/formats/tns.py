@@ -1,0 +1,62 @@
+"""FROSTT text files: N one-based indices and a value on each line."""
+
+import gzip
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+
+from scoup import store
+from scoup.errors import ScoupError
+from scoup.formats import Cells, Content, Head, Source
+from scoup.records import Array
+from scoup.tensor import LARGEST_MODE, SparseTensor
+from scoup.text import Columns, count_columns, read_columns
+
+ENDINGS = (".tns",)
+DESCRIPTION = "FROSTT: one cell per line, indices from 1, then the value"
+GZIPPED = True
+FIRST_INDEX = 1
+_LINE = Columns("indices from 1 and a value, as many on each line", lowest=1, real=True)
+
+
+def read(source: Source) -> Content:
+    """Read the listed cells; the largest indices are the sizes."""
+    coords, values = parse_tns(source.file)
+    return Content(Cells(coords, values, tuple(int(index.max()) + 1 for index in coords)))
+
+
+def peek(source: Source) -> Head:
+    """Count the columns of the first line."""
+    return Head(max(count_columns(source.file) - 1, 0), True)
+
+
+def parse_tns(path: str | PathLike[str]) -> tuple[Array, Array]:
+    """Return zero-based coords (N, nnz) int32 and values (nnz,) of a file, plain or gzipped."""
+    coords, values = [], []
+    for table in read_columns(path, _LINE):
+        if (largest := table[:, :-1].max()) > LARGEST_MODE:
+            raise ScoupError.expected(str(path), f"indices up to {LARGEST_MODE}", int(largest))
+        coords.append(table[:, :-1].T.astype(np.int32))
+        values.append(table[:, -1].copy())  # or the whole table would be held
+    joined = np.concatenate(coords, axis=1)
+    joined -= 1
+    return joined, np.concatenate(values)
+
+
+def read_tns(path: str | PathLike[str], shape: Sequence[int] | None = None) -> SparseTensor:
+    """Read a sparse tensor; without ``shape`` the largest indices are the sizes."""
+    coords, values = parse_tns(path)
+    return SparseTensor.from_owned_arrays(coords, values, shape or tuple(coords.max(axis=1) + 1))
+
+
+def write_tns(path: str | PathLike[str], tensor: SparseTensor) -> None:
+    """Write a sparse tensor, gzipped if the name ends in ``.gz``."""
+    cells = zip(*(tensor.coords + 1).tolist(), tensor.values.tolist(), strict=True)
+    text = "".join(" ".join(map(str, cell)) + "\n" for cell in cells).encode()
+    store.write_bytes(path, gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+
+
+def write(path: str, array: Array) -> None:
+    """Write the non-zeros of an array."""
+    write_tns(path, SparseTensor.from_dense(array))
