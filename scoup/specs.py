@@ -80,11 +80,14 @@ class Spec(BaseModel):
 
 def explain(error: ValidationError, kind: type[BaseModel]) -> ScoupError:
     """Turn a validator's finding into one sentence: the key, what was expected, what came."""
-    finding = error.errors(include_url=False)[0]
-    path, schema = _walk(kind.model_json_schema(), finding["loc"])
+    schema = kind.model_json_schema()
+    findings = [(finding, *_walk(schema, finding["loc"])) for finding in error.errors()]
+    # Of the branches of a union, the one that fails deepest is the one that was meant.
+    same = [found for found in findings if found[1][:1] == findings[0][1][:1]]
+    finding, path, schema = max(same, key=lambda found: len(found[1]))
     key = ".".join(map(str, path)) or "settings"
     if finding["type"] == "extra_forbidden":
-        known = list(_object(kind.model_json_schema(), path[:-1]).get("properties", {}))
+        known = list(_walk(kind.model_json_schema(), path[:-1])[1].get("properties", {}))
         expected = f"one of the keys {', '.join(known)}" if known else "no settings"
         return ScoupError.expected(key, expected, repr(path[-1]), near(path[-1], known))
     if finding["type"] == "missing":
@@ -174,33 +177,29 @@ def _walk(schema: JsonSchema, location: Sequence[Any]) -> tuple[list[Any], JsonS
     here = schema
     for step in location:
         inner = _step(schema, here, step)
-        if inner is None:
-            if path or not isinstance(step, str) or location[0] != step:
-                break
+        if inner is None and not path:
             inner = {}  # a key that the schema does not know
-        path.append(step)
-        here = inner
+        if inner is not None:  # else the validator's name for a branch of a union
+            path.append(step)
+            here = inner
     return path, here
 
 
 def _step(root: JsonSchema, schema: JsonSchema, step: Any) -> JsonSchema | None:
+    """Return the schema of a key or position; that of the branch of a union that has it."""
     found: Any = None
-    if step in schema.get("properties", {}):
-        found = schema["properties"][step]
-    elif isinstance(step, str) and isinstance(schema.get("additionalProperties"), Mapping):
-        found = schema["additionalProperties"]
-    elif isinstance(step, int) and "items" in schema:
-        found = schema["items"]
-    if found is not None and "$ref" in found:
-        found = root["$defs"][found["$ref"].rpartition("/")[2]]
-    return found
+    for branch in (_resolved(root, branch) for branch in schema.get("anyOf", [schema])):
+        if step in branch.get("properties", {}):
+            found = branch["properties"][step]
+        elif isinstance(step, int) and "items" in branch:
+            found = branch["items"]
+        elif isinstance(branch.get("additionalProperties"), Mapping) and "anyOf" not in schema:
+            found = branch["additionalProperties"]
+    return None if found is None else _resolved(root, found)
 
 
-def _object(schema: JsonSchema, path: Sequence[Any]) -> JsonSchema:
-    here = schema
-    for step in path:
-        here = _step(schema, here, step) or {}
-    return here
+def _resolved(root: JsonSchema, schema: JsonSchema) -> JsonSchema:
+    return root["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 def choice_of(package: str, description: str, **options: Any) -> Any:

@@ -54,7 +54,7 @@ REFUSED = [
     (
         "plans.scoup.sampling",
         [3, 0.5, 1],
-        r"plans\.scoup\.sampling\.1: expected an integer of at least 1, got 0\.5\.",
+        r"plans\.scoup\.sampling\.1: expected a number of at least 1, got 0\.5\.",
     ),
     (
         "plans.scoup.solver",

@@ -452,18 +452,6 @@ def test_labels_are_found_among_others(own, among):
     assert positions_among(np.array(own).astype(str), np.array(among)).tolist() == wanted
 
 
-def test_download_records_the_users_files_and_leaves_them_where_they_are(tmp_path):
-    from scoup.download import obtain
-
-    tensor = write(tmp_path, "a.csv", "a,b,c\n1,1,1\n2,2,2\n")
-    made = obtain("files", "local", tmp_path / "raw", files=[tensor])
-    assert [file.address for file in made.files] == [tensor]
-    assert made.mark == "real"
-    assert [path.name for path in (tmp_path / "raw").iterdir()] == ["provenance.json"]
-    dataset = couple(tmp_path / "raw", Options(tensor=tensor), made)
-    assert dataset.provenance.files[0].sha256 == made.files[0].sha256
-
-
 def test_traits_are_told_from_heads(tmp_path):
     tensor = write(tmp_path, "a.csv", "who,b,c\nx,1,1\ny,2,2\n")
     links = write(tmp_path, "links.csv", "b,friend\n1,p\n")

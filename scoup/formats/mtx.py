@@ -7,7 +7,7 @@ import numpy as np
 from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source
 from scoup.records import Array
-from scoup.tensor import LARGEST_MODE
+from scoup.tensor import MAX_MODE_SIZE
 from scoup.text import Columns, first_line, lines, read_columns
 
 ENDINGS = (".mtx",)
@@ -59,7 +59,7 @@ def _header(path: str) -> _Header:
         )
     is_sparse = words[2] == "coordinate"
     number, stated = first_line(path)
-    sizes = [int(word) for word in stated if word.isdigit() and int(word) <= LARGEST_MODE]
+    sizes = [int(word) for word in stated if word.isdigit() and int(word) <= MAX_MODE_SIZE]
     if not len(sizes) == len(stated) == 2 + is_sparse or min(sizes[:2]) < 1:
         what = "rows, columns and cells" if is_sparse else "rows and columns"
         got = repr(b" ".join(stated).decode("latin1"))

@@ -10,7 +10,7 @@ from scoup import store
 from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source
 from scoup.records import Array
-from scoup.tensor import LARGEST_MODE, SparseTensor
+from scoup.tensor import MAX_MODE_SIZE, SparseTensor
 from scoup.text import Columns, count_columns, read_columns
 
 ENDINGS = (".tns",)
@@ -35,8 +35,8 @@ def parse_tns(path: str | PathLike[str]) -> tuple[Array, Array]:
     """Return zero-based coords (N, nnz) int32 and values (nnz,) of a file, plain or gzipped."""
     coords, values = [], []
     for table in read_columns(path, _LINE):
-        if (largest := table[:, :-1].max()) > LARGEST_MODE:
-            raise ScoupError.expected(str(path), f"indices up to {LARGEST_MODE}", int(largest))
+        if (largest := table[:, :-1].max()) > MAX_MODE_SIZE:
+            raise ScoupError.expected(str(path), f"indices up to {MAX_MODE_SIZE}", int(largest))
         coords.append(table[:, :-1].T.astype(np.int32))
         values.append(table[:, -1].copy())  # or the whole table would be held
     joined = np.concatenate(coords, axis=1)

@@ -11,7 +11,11 @@ from scoup.errors import ScoupError
 from scoup.specs import Spec, Whole
 
 SOURCE = DataSource(
-    "files", "files", (), "your own files", "your own", "none given", simulated=False
+    folder="files",
+    files=(),
+    origin="your own files",
+    licence="your own",
+    citation="none given",
 )
 
 
