@@ -40,8 +40,7 @@ def problem(name: str) -> CoupledData:
 def start(coupled: CoupledData, rank: int) -> Factors:
     """The random factors that every contender starts from."""
     flat = data.start(coupled.sizes, rank)
-    sides = coupled.nest_sides(flat[coupled.ndim :])
-    return Factors(np.ones(rank), tuple(flat[: coupled.ndim]), sides)
+    return Factors.from_flat(np.ones(rank), flat, coupled.owners)
 
 
 def curve(
@@ -54,7 +53,7 @@ def curve(
     coupled = problem(name)
     first = None if own_start else start(coupled, rank)
     spec = FitSpec(
-        rank, init="parafac" if own_start else "random", max_iter=sweeps, tol=tol, **options
+        rank=rank, init="parafac" if own_start else "random", max_iter=sweeps, tol=tol, **options
     )
 
     def run() -> dict[str, Any]:
@@ -138,5 +137,5 @@ def _short(coupled: CoupledData, rank: int, method: str, options: dict[str, Any]
         return SCOUP(rank, **options).fit(coupled).factors_
     # Two sweeps hold what any number does; L-BFGS holds more with each step, until it begins to forget.
     steps = opt.PAIRS + 3 if method == "opt" else 2
-    spec = FitSpec(rank, solver=method, init="random", max_iter=steps, tol=0.0, **options)
+    spec = FitSpec(rank=rank, solver=method, init="random", max_iter=steps, tol=0.0, **options)
     return fit(coupled, spec, 0, start(coupled, rank)).factors

@@ -57,10 +57,10 @@ def _sweep(coupled: CoupledData, rank: int, solver: str = "als") -> Run:
         # As sweeps follow one another in a fit; the first is not counted, nor is that of a peer.
         current, its_grams = list(flat), list(grams)
         with serial_blas():
-            als.advance(terms, current, its_grams, update=update)
+            als.sweep(terms, current, its_grams, update=update)
             start = time.perf_counter()
             for _ in range(SWEEPS):
-                als.advance(terms, current, its_grams, update=update)
+                als.sweep(terms, current, its_grams, update=update)
             return {"seconds": (time.perf_counter() - start) / SWEEPS}
 
     return run
@@ -81,7 +81,7 @@ def growing_sweep(rank: int, cells: int, count: int) -> Run:
     def seconds() -> float:
         with serial_blas():
             start = time.perf_counter()
-            als.sweep(terms, flat, grams)
+            als.sweep(terms, list(flat), list(grams))
             return time.perf_counter() - start
 
     def run() -> dict[str, float]:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scoup.errors import ScoupError
-from scoup.records import Factors, Labels, flatten
+from scoup.records import Factors, Labels
 
 Array = NDArray[Any]
 WARNING = "subjects' own grid; no registration to any atlas"
@@ -36,7 +36,7 @@ def to_tensorly(
     """
     if mode is None:
         return np.array(factors.weights), [np.array(factor) for factor in factors.modes]
-    group = flatten({mode: factors.sides[mode]}) if mode in factors.sides else []
+    group = factors.sides.get(mode, [])
     if position >= len(group):
         raise ScoupError.expected("mode", f"a coupled mode among {sorted(factors.sides)}", mode)
     return np.ones(factors.rank), [np.array(factors.modes[mode]), np.array(group[position])]
@@ -48,7 +48,7 @@ def from_tensorly(tensor: Any, matrices: Mapping[int, Any] | None = None) -> Fac
     The first factor of a matrix must be the tensor's, up to the scale of its columns, which goes to the side factor.
 
     >>> cp = (None, [np.ones((n, 1)) for n in (2, 3, 4)])
-    >>> from_tensorly(cp, {0: (np.array([5.0]), [np.ones((2, 1)), np.ones((6, 1))])}).sides[0][0].tolist()
+    >>> from_tensorly(cp, {0: (np.array([5.0]), [np.ones((2, 1)), np.ones((6, 1))])}).sides[0][0][0].tolist()
     [5.0]
     """
     weights, modes = _cp("tensor", tensor)
@@ -189,9 +189,8 @@ def _open(factors: Factors) -> list[Array]:
 
 
 def _parts(factors: Factors) -> list[dict[str, Any]]:
-    owners = [mode for mode in sorted(factors.sides) for _ in flatten({mode: factors.sides[mode]})]
     return [{"side": 0, "mode": n} for n in range(len(factors.modes))] + [
-        {"side": 1, "mode": m} for m in owners
+        {"side": 1, "mode": m} for m in factors.owners
     ]
 
 

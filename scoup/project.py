@@ -40,8 +40,7 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
         raise ScoupError.expected(
             "mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode
         )
-    group = factors.sides[mode]
-    return group[position] if isinstance(group, (list, tuple)) else group
+    return factors.sides[mode][position]
 
 
 def project(

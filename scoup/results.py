@@ -27,7 +27,7 @@ from scoup.records import (
     MergeReport,
     Provenance,
     Sample,
-    nest,
+    by_mode,
 )
 from scoup.store import PathLike, read_archive, read_json, write_archive, write_json
 from scoup.tensor import SparseTensor
@@ -47,7 +47,7 @@ def write_dataset(path: PathLike, dataset: Dataset, compress: bool = False) -> N
         blocks.append({**head, "mask": _put_mask(arrays, f"{name}.mask", block.mask)})
     meta = {
         "blocks": blocks,
-        "layout": _layout(dataset.data.matrices),
+        "owners": dataset.data.owners,
         "weights": dataset.data.block_weights,
         "labels": [
             _put_labels(arrays, position, label) for position, label in enumerate(dataset.labels)
@@ -66,10 +66,8 @@ def read_dataset(path: PathLike) -> Dataset:
         for n, head in enumerate(meta["blocks"])
     ]
     masks = [_get_mask(arrays, f"block{n}.mask", head) for n, head in enumerate(meta["blocks"])]
-    like = {int(mode): [None] * count if count else None for mode, count in meta["layout"].items()}
-    data = CoupledData(
-        values[0], nest(values[1:], like), masks[0], nest(masks[1:], like), meta["weights"]
-    )
+    matrices, matrix_masks = (by_mode(items[1:], meta["owners"]) for items in (values, masks))
+    data = CoupledData(values[0], matrices, masks[0], matrix_masks, meta["weights"])
     labels = tuple(
         _get_labels(arrays, position, head) for position, head in enumerate(meta["labels"])
     )
@@ -98,7 +96,7 @@ def write_factors(path: PathLike, factors: Factors, meta: Mapping[str, Any] | No
         arrays[f"{name}.coverage"] = np.packbits(covered)
     head = {
         "modes": len(factors.modes),
-        "layout": _layout(factors.sides),
+        "owners": factors.owners,
         "matrices": heads,
         "meta": dict(meta or {}),
     }
@@ -114,22 +112,12 @@ def read_factors(path: PathLike) -> Factors:
         name = f"mode{position}" if position < order else f"side{position - order}"
         flat.append(_get_matrix(arrays, name, entry))
         coverage.append(_unpack(arrays[f"{name}.coverage"], entry["shape"][:1]))
-    like = {int(mode): [None] * count if count else None for mode, count in head["layout"].items()}
-    return Factors(
-        arrays["weights"], tuple(flat[:order]), nest(flat[order:], like), tuple(coverage)
-    )
+    return Factors.from_flat(arrays["weights"], flat, head["owners"], coverage)
 
 
 def read_factors_meta(path: PathLike) -> dict[str, Any]:
     """Return the plain facts that were written beside the factors."""
     return read_archive(path, FACTORS)[0]["meta"]
-
-
-def _layout(nested: Mapping[int, Any]) -> dict[int, int]:
-    """Say how many matrices a mode has, 0 standing for a single one that is not in a list."""
-    return {
-        mode: len(item) if isinstance(item, (list, tuple)) else 0 for mode, item in nested.items()
-    }
 
 
 def _put(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:

@@ -128,8 +128,7 @@ def _fit_alive(data: CoupledData, spec: FitSpec, seed: int) -> Fit:
     flat = [np.zeros((size, spec.rank)) for size in data.sizes]
     for whole, part, rows in zip(flat, small.factors.flat, alive, strict=True):
         whole[rows] = part
-    order = data.ndim
-    factors = Factors(small.factors.weights, tuple(flat[:order]), data.nest_sides(flat[order:]))
+    factors = Factors.from_flat(small.factors.weights, flat, data.owners)
     return Fit(factors, small.report)
 
 
