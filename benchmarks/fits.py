@@ -39,8 +39,7 @@ def problem(name: str) -> CoupledData:
 def start(coupled: CoupledData, rank: int) -> Factors:
     """Return the random factors from which every contender starts."""
     flat = data.start(coupled.sizes, rank)
-    sides = coupled.nest_sides(flat[coupled.ndim :])
-    return Factors(np.ones(rank), tuple(flat[: coupled.ndim]), sides)
+    return Factors.from_flat(np.ones(rank), flat, coupled.owners)
 
 
 def curve(

@@ -23,9 +23,8 @@ from benchmarks.peers import pyttb_dense, pyttb_sparse
 from scoup import CoupledData
 from scoup.linear import pseudoinverse
 from scoup.records import Array
-from scoup.solvers.als import weighted
 from scoup.start import with_sides
-from scoup.terms import block_losses, grams_of, terms_of
+from scoup.terms import block_losses, grams_of, terms_of, weighted
 
 
 class EnoughError(Exception):

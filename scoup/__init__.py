@@ -1,6 +1,6 @@
 """Coupled sparse matrix-tensor factorization by sampling and merging.
 
-A name is loaded when it is first asked for: a job that only reads a file waits for no compiler.
+Names are loaded on first use: a job that only reads a file need not wait for a compiler.
 """
 
 from importlib import import_module
@@ -47,8 +47,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

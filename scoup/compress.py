@@ -1,27 +1,22 @@
 """Lossless compression of one long dense mode.
 
-The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and the eigenvectors V
-of its Gram matrix, ``Z = U S V'``, so every least-squares update of the long factor lies in the span of U
-and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most q rows. Only the Gram
-matrix and one product at the end touch the long mode.
+The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and the
+eigenvectors V of its Gram matrix, ``Z = U S V'``, so every least-squares update of the long factor
+lies in the span of U, and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most q
+rows. Only the Gram matrix and one product at the end touch the long mode.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup import kernels
 from scoup.block import Block
 from scoup.coupled import CoupledData
-
-Array = NDArray[Any]
+from scoup.records import Array
 
 # Directions whose share of the squared norm is below this are rounding, not data.
 _SMALLEST_SHARE = 1e-15
@@ -41,7 +36,7 @@ class Compression:
     mode: int
     starts: tuple[Array, ...]
     _tensor: Array
-    _beside: Array
+    _columns: Array
     _back: Array
 
     def expand(self, factor: Array) -> Array:
@@ -50,13 +45,13 @@ class Compression:
         count = self._tensor.shape[0] * self._tensor.shape[2]
         inner = coefficients[:count].reshape(self._tensor.shape[0], self._tensor.shape[2], -1)
         rows = kernels.spread(self._tensor, np.ascontiguousarray(inner, dtype=self._tensor.dtype))
-        return rows + (self._beside @ coefficients[count:]).astype(rows.dtype, copy=False)
+        return rows + (self._columns @ coefficients[count:]).astype(rows.dtype, copy=False)
 
 
 def longest(data: CoupledData) -> int | None:
     """Return the longest mode if it can be compressed, else None.
 
-    Plain least squares only: the tensor and the matrices on that mode are dense, nothing is missing in them.
+    Plain least squares only: the tensor and the matrices on that mode are dense and complete.
 
     >>> longest(CoupledData(np.ones((2, 15, 2))))
     1
@@ -69,15 +64,14 @@ def longest(data: CoupledData) -> int | None:
 def pays(data: CoupledData, mode: int, rank: int, sweeps: int) -> bool:
     """Tell whether the shorter mode is worth the Gram matrix.
 
-    That costs n q^2 multiplications in one fast product, a sweep saves 4 n q F at memory speed.
+    It costs n q^2 multiplications in one fast product; each sweep saves 4 n q F at memory speed.
 
     >>> pays(CoupledData(np.ones((6, 5000, 4))), mode=1, rank=3, sweeps=100)
     True
     """
     length = data.shape[mode]
-    width = prod(data.shape) // length + sum(
-        b.shape[1] for b in data.blocks[1:] if mode in b.factors
-    )
+    columns = [block.shape[1] for block in data.blocks[1:] if mode in block.factors]
+    width = prod(data.shape) // length + sum(columns)
     return length >= 2 * (width + rank) and width <= 8 * rank * sweeps
 
 
@@ -95,40 +89,36 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     assert isinstance(tensor, np.ndarray)
     shape = tensor.shape
     cube = tensor.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
-    coupled = [
-        number for number, block in enumerate(data.blocks) if number and mode in block.factors
-    ]
-    sides = [np.asarray(data.blocks[n].values) for n in coupled]
-    beside = np.hstack([*sides, *starts, np.zeros((shape[mode], 0))])
-    gram, scale = _scaled_gram(cube, beside, [data.blocks[n].shape[1] for n in coupled])
+    coupled = [n for n, block in enumerate(data.blocks) if n and mode in block.factors]
+    matrices = [np.asarray(data.blocks[n].values) for n in coupled]
+    columns = np.hstack([*matrices, *starts, np.zeros((shape[mode], 0))])
+    gram, scale = _scaled_gram(cube, columns, [matrix.shape[1] for matrix in matrices])
     values, vectors = np.linalg.eigh(gram)
     keep = values > _SMALLEST_SHARE * values[-1]
     roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
     core = (vectors * roots).T / scale
     back = (vectors / roots) * scale[:, None]
     count = cube.shape[0] * cube.shape[2]
-    widths = np.cumsum(
-        [count, *(data.blocks[n].shape[1] for n in coupled), *(s.shape[1] for s in starts)]
-    )
-    parts = np.split(core, widths[:-1], axis=1) if len(widths) > 1 else [core]
+    ends = np.cumsum([count, *(array.shape[1] for array in [*matrices, *starts])])
+    parts = np.split(core, ends[:-1], axis=1)
     blocks = _core_blocks(data, mode, parts[: 1 + len(coupled)], coupled)
-    small = CoupledData.from_blocks(blocks, data.matrices, data.block_weights)
-    kept = tuple(part.astype(data.dtype) for part in parts[1 + len(coupled) :])
-    return Compression(small, mode, kept, cube, beside, back)
+    small = CoupledData.from_blocks(blocks, data.block_weights)
+    coordinates = tuple(part.astype(data.dtype) for part in parts[1 + len(coupled) :])
+    return Compression(small, mode, coordinates, cube, columns, back)
 
 
-def _scaled_gram(cube: Array, beside: Array, widths: Sequence[int]) -> tuple[Array, Array]:
-    """``Z' Z`` with each part of Z at unit norm, so that a small matrix keeps its digits; and the scales."""
+def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Array, Array]:
+    """``Z' Z`` with each part of Z at unit norm, so that a small matrix keeps its digits; scales."""
     count = cube.shape[0] * cube.shape[2]
-    size = count + beside.shape[1]
+    size = count + columns.shape[1]
     gram = np.zeros((size, size))
     gram[:count, :count] = kernels.long_gram(cube)
-    if beside.shape[1]:
-        cross = kernels.contract(cube, np.ascontiguousarray(beside, dtype=cube.dtype)).reshape(
+    if columns.shape[1]:
+        cross = kernels.contract(cube, np.ascontiguousarray(columns, dtype=cube.dtype)).reshape(
             count, -1
         )
         gram[:count, count:], gram[count:, :count] = cross, cross.T
-        gram[count:, count:] = beside.T @ beside
+        gram[count:, count:] = columns.T @ columns
     ends = [0, count, *(count + np.cumsum(widths)), size]
     scale = np.ones(size)
     for start, end in pairwise(ends):
@@ -140,7 +130,7 @@ def _scaled_gram(cube: Array, beside: Array, widths: Sequence[int]) -> tuple[Arr
 def _core_blocks(
     data: CoupledData, mode: int, parts: Sequence[Array], coupled: Sequence[int]
 ) -> list[Block]:
-    """The blocks with the long mode's rows replaced by the core's; others are kept as they are."""
+    """The blocks with the long mode's rows replaced by the core's; other blocks stay."""
     shape = data.shape
     rest = shape[:mode] + shape[mode + 1 :]
     blocks = list(data.blocks)

@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from scoup.block import Block, HeldOut, Mask, Observed
+from scoup.block import Block, Mask, as_cells, check_block
 from scoup.errors import ScoupError, ScoupWarning
-from scoup.records import Labels, Provenance, nest
-from scoup.tensor import SparseTensor, as_real
-
-Array = NDArray[Any]
+from scoup.records import Array, Labels, Provenance, as_lists, by_mode
+from scoup.tensor import SparseTensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +24,8 @@ class CoupledData:
     tensor's factor of mode m. Rows of a matrix are the indices of its mode.
 
     - ``tensor``: ndarray or SparseTensor with N >= 3 modes; NaN in a dense tensor means missing.
-    - ``matrices``: ``{mode: Y}``, Y of shape (size of mode, any), dense or scipy sparse, or a list of them.
+    - ``matrices``: ``{mode: Y}`` or ``{mode: [Y, ...]}`` (always held as lists), Y of shape
+      (size of mode, any), dense or scipy sparse.
     - ``tensor_mask``: 0/1 array (1 = observed) for a dense tensor; ``HeldOut(cells)`` or
       ``Observed(cells)`` for a sparse one (a bare SparseTensor is read as held out).
     - ``matrix_masks``: shaped like ``matrices``, with None where nothing is missing.
@@ -48,20 +46,18 @@ class CoupledData:
     block_weights: tuple[float, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        tensor, mask = _check_block("tensor", self.tensor, self.tensor_mask)
+        tensor, mask = check_block("tensor", self.tensor, self.tensor_mask)
         if len(tensor.shape) < 3:
             raise ScoupError.expected("tensor", "three modes or more", len(tensor.shape))
         matrices = _check_matrices(self.matrices, tensor.shape)
+        masks = _check_masks(self.matrix_masks, matrices)
         blocks = [Block("tensor", tensor, mask, tuple(range(len(tensor.shape))))]
-        for side, (mode, position, matrix) in enumerate(_walk(matrices)):
-            name = (
-                f"matrix{mode}"
-                if not isinstance(matrices[mode], (list, tuple))
-                else f"matrix{mode}.{position}"
-            )
-            given = _mask_of(self.matrix_masks, mode, position, matrices)
-            values, matrix_mask = _check_block(name, matrix, given)
-            blocks.append(Block(name, values, matrix_mask, (mode, len(tensor.shape) + side)))
+        for mode, group in matrices.items():
+            for position, matrix in enumerate(group):
+                name = f"matrix{mode}" if len(group) == 1 else f"matrix{mode}.{position}"
+                values, mask = check_block(name, matrix, masks[mode][position])
+                side = len(tensor.shape) + len(blocks) - 1
+                blocks.append(Block(name, values, mask, (mode, side)))
         object.__setattr__(self, "matrices", matrices)
         object.__setattr__(self, "blocks", tuple(blocks))
         object.__setattr__(self, "block_weights", _check_weights(self.weights, blocks))
@@ -83,6 +79,11 @@ class CoupledData:
         return (*self.shape, *(block.shape[1] for block in self.blocks[1:]))
 
     @property
+    def owners(self) -> list[int]:
+        """The mode of each matrix, in the order of the side factors."""
+        return [block.factors[0] for block in self.blocks[1:]]
+
+    @property
     def dtype(self) -> np.dtype:
         """Type in which factors are computed: float32 only when every block is."""
         return np.result_type(*(block.values.dtype for block in self.blocks))
@@ -94,45 +95,66 @@ class CoupledData:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values and coordinates, masks apart."""
+        """Bytes of all values and coordinates, without masks."""
         return sum(block.values.nbytes for block in self.blocks)
 
-    def nest_sides(self, sides: Sequence[Any]) -> dict[int, Any]:
-        """Give a flat list, one item a matrix, the shape of ``matrices``."""
-        return nest(sides, self.matrices)
+    def rows_with_mass(self) -> list[NDArray[np.bool_]]:
+        """Tell for each of ``[*modes, *sides]`` which of its rows touch a non-zero.
+
+        >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.array([[1.0, 0.0], [0.0, 0.0]])})
+        >>> [rows.tolist() for rows in data.rows_with_mass()]
+        [[True, True], [True, True], [True, True], [True, False]]
+        """
+        rows = [np.zeros(size, dtype=bool) for size in self.sizes]
+        for block in self.blocks:
+            for mode, position in enumerate(block.factors):
+                if not rows[position].all():
+                    rows[position] |= block.rows_with_mass(mode)
+        return rows
 
     def select(self, indices: Sequence[Array]) -> CoupledData:
         """Return the data restricted to ``indices``, one array for each of ``[*modes, *sides]``.
 
         The weights stay what they are on the whole data, so that a sample has the same objective.
+        A block of which nothing is observed at ``indices`` becomes zeros; a matrix among them
+        counts for nothing.
         """
-        parts = [
-            block.select([indices[position] for position in block.factors]) for block in self.blocks
-        ]
-        return CoupledData.from_blocks(parts, self.matrices, self.block_weights)
+        weights, parts = list(self.block_weights), []
+        for number, block in enumerate(self.blocks):
+            part = block.select([indices[position] for position in block.factors])
+            if not part.observed:
+                part = Block(part.name, part.values, None, part.factors)
+                weights[number] *= number == 0
+            parts.append(part)
+        return CoupledData.from_blocks(parts, weights)
 
     @classmethod
-    def from_blocks(
-        cls, blocks: Sequence[Block], like: Mapping[int, Any], weights: Sequence[float]
-    ) -> CoupledData:
-        """Rebuild checked data from blocks, with matrices arranged as in ``like``."""
-        matrices = nest([block.values for block in blocks[1:]], like)
-        masks = nest([block.mask for block in blocks[1:]], like)
-        return cls(blocks[0].values, matrices, blocks[0].mask, masks, tuple(weights))
+    def from_blocks(cls, blocks: Sequence[Block], weights: str | Sequence[float]) -> CoupledData:
+        """Rebuild checked data from blocks, tensor first."""
+        tensor, *matrices = blocks
+        owners = [block.factors[0] for block in matrices]
+        values = by_mode([block.values for block in matrices], owners)
+        masks = by_mode([block.mask for block in matrices], owners)
+        return cls(tensor.values, values, tensor.mask, masks, weights)
+
+    def with_tensor_mask(self, mask: Mask) -> CoupledData:
+        """Return the same data with another mask of the tensor."""
+        tensor, *matrices = self.blocks
+        masked = Block(tensor.name, tensor.values, mask, tensor.factors)
+        return CoupledData.from_blocks([masked, *matrices], self.block_weights)
 
     def with_weights(self, weights: str | Sequence[float]) -> CoupledData:
         """Return the same data under other block weights."""
-        masks = nest([block.mask for block in self.blocks[1:]], self.matrices)
-        matrices = nest([block.values for block in self.blocks[1:]], self.matrices)
-        return CoupledData(self.blocks[0].values, matrices, self.blocks[0].mask, masks, weights)
+        return CoupledData.from_blocks(self.blocks, weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Coupled data with what its indices mean and where it came from.
 
-    ``labels`` has one entry for each of ``[*modes, *sides]``, or is empty. ``extras`` are further arrays that
-    belong to the data, such as the voxel grid or the single presentations; ``facts`` are plain JSON values.
+    ``labels`` has one entry for each of ``[*modes, *sides]``, or is empty. ``extras`` are further
+    arrays that belong to the data, such as the voxel grid or the single presentations; ``facts``
+    are plain JSON values.
     """
 
     data: CoupledData
@@ -145,139 +167,53 @@ class Dataset:
         object.__setattr__(self, "labels", tuple(self.labels))
         if self.labels and tuple(map(len, self.labels)) != self.data.sizes:
             got = [f"{label.name}: {len(label)}" for label in self.labels]
-            raise ScoupError.expected(
-                "labels", f"one entry a factor, of sizes {self.data.sizes}", got
-            )
+            expected = f"one entry per factor, of sizes {self.data.sizes}"
+            raise ScoupError.expected("labels", expected, got)
 
     def label(self, name: str) -> Labels:
         """Return the labels called ``name``, such as ``noun``."""
         for label in self.labels:
             if label.name == name:
                 return label
-        raise ScoupError.expected(
-            "labels", f"one called {name!r}", [label.name for label in self.labels]
-        )
+        names = [label.name for label in self.labels]
+        raise ScoupError.expected("labels", f"one called {name!r}", names)
 
 
-def _walk(matrices: Mapping[int, Any]) -> list[tuple[int, int, Any]]:
-    rows = []
-    for mode in sorted(matrices):
-        group = matrices[mode] if isinstance(matrices[mode], (list, tuple)) else [matrices[mode]]
-        rows += [(mode, position, matrix) for position, matrix in enumerate(group)]
-    return rows
-
-
-def _mask_of(
-    masks: Mapping[int, Any] | None, mode: int, position: int, matrices: Mapping[int, Any]
-) -> Any:
-    unknown = sorted(set(masks or {}) - set(matrices))
-    if unknown:
-        raise ScoupError.expected("matrix_masks", f"modes among {sorted(matrices)}", unknown)
-    group = (masks or {}).get(mode)
-    if not isinstance(group, (list, tuple)):
-        return group
-    if position >= len(group):
-        raise ScoupError.expected(
-            f"matrix_masks[{mode}]", "one mask (or None) a matrix", f"{len(group)} masks"
-        )
-    return group[position]
-
-
-def _check_matrices(matrices: Mapping[int, Any], shape: tuple[int, ...]) -> dict[int, Any]:
+def _check_matrices(matrices: Any, shape: tuple[int, ...]) -> dict[int, list[Any]]:
     if not isinstance(matrices, Mapping):
         raise ScoupError.expected("matrices", "a dict {mode: matrix}", type(matrices).__name__)
-    for mode, position, matrix in _walk(matrices):
-        if (
-            isinstance(mode, bool)
-            or not isinstance(mode, (int, np.integer))
-            or not 0 <= mode < len(shape)
-        ):
+    modes = range(len(shape))
+    for mode in matrices:
+        if isinstance(mode, bool) or not isinstance(mode, (int, np.integer)) or mode not in modes:
             raise ScoupError.expected("matrices", f"modes from 0 to {len(shape) - 1}", repr(mode))
-        size = getattr(matrix, "shape", np.shape(matrix))
-        if len(size) != 2 or size[0] != shape[mode]:
-            raise ScoupError.expected(
-                f"matrices[{mode}]" + (f"[{position}]" if position else ""),
-                f"{shape[mode]} rows, one an index of tensor mode {mode}",
-                f"shape {tuple(size)}",
-                "transpose it or couple it to another mode",
-            )
-    return {int(mode): _cells(matrices[mode]) for mode in sorted(matrices)}
+    groups = as_lists(matrices)
+    for mode, group in groups.items():
+        for position, matrix in enumerate(group):
+            size = getattr(matrix, "shape", np.shape(matrix))
+            if len(size) != 2 or size[0] != shape[mode]:
+                raise ScoupError.expected(
+                    f"matrices[{mode}]" + (f"[{position}]" if position else ""),
+                    f"{shape[mode]} rows, one per index of tensor mode {mode}",
+                    f"shape {tuple(size)}",
+                    "transpose it or couple it to another mode",
+                )
+    return {mode: [as_cells(matrix) for matrix in group] for mode, group in groups.items()}
 
 
-def _cells(group: Any) -> Any:
-    """Turn scipy's sparse matrices into cells, which are kept, so that the matrices themselves need not be."""
-    if isinstance(group, (list, tuple)):
-        return [_cells(matrix) for matrix in group]
-    if not sparse.issparse(group):
-        return group
-    coo = group.tocoo(copy=False)
-    coords = np.empty((2, coo.nnz), np.int32)
-    coords[0], coords[1] = coo.row, coo.col
-    return SparseTensor.from_owned_arrays(coords, coo.data.copy(), coo.shape)
-
-
-def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:
-    """Return values with unobserved cells at zero, and the mask in its one inner form."""
-    if sparse.issparse(values):
-        coo = sparse.coo_array(values)
-        values = SparseTensor(np.vstack(coo.coords), coo.data, coo.shape)
-    if isinstance(values, SparseTensor):
-        return _check_sparse(name, values, mask)
-    array = as_real(name, values)
-    if array.size == 0:
-        raise ScoupError.expected(name, "at least one cell", f"shape {array.shape}")
-    return _check_dense(name, np.ascontiguousarray(array), mask)
-
-
-def _check_dense(name: str, array: Array, mask: Any) -> tuple[Array, Array | None]:
-    if isinstance(mask, (HeldOut, Observed, SparseTensor)):
-        raise ScoupError.expected(f"{name} mask", "a 0/1 array for dense data", type(mask).__name__)
-    if mask is not None:
-        mask = np.asarray(mask)
-        if mask.shape != array.shape:
-            raise ScoupError.expected(f"{name} mask", f"shape {array.shape}", f"shape {mask.shape}")
-        if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-            raise ScoupError.expected(
-                f"{name} mask", "only 0 (missing) and 1 (observed)", "other values"
-            )
-        mask = mask.astype(bool)
-    # One pass tells whether a second is needed: the sum of finite cells is finite or overflows.
-    if not np.isfinite(array.sum(dtype=np.float64)):
-        known = ~np.isnan(array)
-        mask = known if mask is None else mask & known
-        if np.isinf(np.where(mask, array, 0)).any():
-            raise ScoupError.expected(name, "finite numbers or NaN for missing", "an infinity")
-    if mask is None or mask.all():
-        return array, None
-    return np.where(mask, array, array.dtype.type(0)), mask
-
-
-def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTensor, Mask]:
-    if isinstance(mask, SparseTensor):
-        mask = HeldOut(mask)
-    if mask is None:
-        return values, None
-    if not isinstance(mask, (HeldOut, Observed)):
-        got = type(mask).__name__
-        raise ScoupError.expected(
-            f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got
-        )
-    if not isinstance(mask.cells, SparseTensor):
-        cells = sparse.coo_array(mask.cells) if sparse.issparse(mask.cells) else None
-        if cells is None:
-            raise ScoupError.expected(
-                f"{name} mask", "cells as a SparseTensor", type(mask.cells).__name__
-            )
-        mask = type(mask)(SparseTensor(np.vstack(cells.coords), cells.data, cells.shape))
-    if mask.cells.shape != values.shape:
-        raise ScoupError.expected(
-            f"{name} mask", f"shape {values.shape}", f"shape {mask.cells.shape}"
-        )
-    listed = mask.cells.contains(values.coords)
-    keep = ~listed if isinstance(mask, HeldOut) else listed
-    if not keep.all():
-        values = SparseTensor(values.coords[:, keep], values.values[keep], values.shape)
-    return values, (None if isinstance(mask, HeldOut) and mask.cells.nnz == 0 else mask)
+def _check_masks(masks: Any, matrices: Mapping[int, list[Any]]) -> dict[int, list[Any]]:
+    """Return one mask (or None) per matrix."""
+    masks = {} if masks is None else masks
+    if not isinstance(masks, Mapping) or set(masks) - set(matrices):
+        got = sorted(set(masks) - set(matrices), key=str) if isinstance(masks, Mapping) else masks
+        raise ScoupError.expected("matrix_masks", f"modes among {sorted(matrices)}", got)
+    checked = {}
+    for mode, group in matrices.items():
+        mask = masks.get(mode)
+        checked[mode] = list(mask) if isinstance(mask, (list, tuple)) else [mask] * len(group)
+        if len(checked[mode]) != len(group):
+            got = f"{len(checked[mode])} masks"
+            raise ScoupError.expected(f"matrix_masks[{mode}]", "one mask (or None) per matrix", got)
+    return checked
 
 
 def _check_weights(weights: Any, blocks: Sequence[Block]) -> tuple[float, ...]:
@@ -298,7 +234,7 @@ def _check_weights(weights: Any, blocks: Sequence[Block]) -> tuple[float, ...]:
 
 
 def _check_observed(blocks: Sequence[Block]) -> None:
-    """Refuse blocks without any observed cell; warn of slices that nothing is known about."""
+    """Refuse blocks without any observed cell; warn about slices without one."""
     for block in blocks:
         if block.observed == 0:
             raise ScoupError.expected(
@@ -312,8 +248,8 @@ def _check_observed(blocks: Sequence[Block]) -> None:
         if (seen == 0).any():
             rows = np.flatnonzero(seen == 0)
             warnings.warn(
-                f"mode {mode}: nothing is observed for {rows.size} of its {size} indices (first: {rows[0]}); "
-                "their factor rows are set to zero",
+                f"mode {mode}: nothing is observed for {rows.size} of its {size} indices "
+                f"(first: {rows[0]}); their factor rows are set to zero",
                 ScoupWarning,
                 stacklevel=4,
             )

@@ -1,33 +1,23 @@
-"""The two estimators: ``CMTF`` fits all of the data, ``SCOUP`` samples, fits in parallel and merges."""
-
-from __future__ import annotations
+"""The two estimators: ``CMTF`` fits all of the data; ``SCOUP`` samples, fits and merges."""
 
 import inspect
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from scoup import project
+from scoup import pipeline, project
 from scoup.cells import Cells
-from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import matrix_of
-from scoup.fit import fit, fit_repetition
-from scoup.merge import merge
+from scoup.fit import fit
 from scoup.metrics import block_fits
-from scoup.records import Factors, Fit, FitReport, MergeReport, Sample
-from scoup.sample import draw
+from scoup.records import Array, Factors, FitReport, MergeReport
 from scoup.seeds import check_seed
-from scoup.specs import Count, FitSpec, MergeSpec, SampleSpec, check
-from scoup.threads import one_thread
-
-Array = NDArray[Any]
+from scoup.specs import Count, FitSpec, PlanSpec, check
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,34 +35,9 @@ class ScoupReport:
         return self.merge.cost
 
     @property
-    def losses(self) -> tuple[tuple[float, ...], ...]:
-        """Every loss of every repetition."""
-        return tuple(report.losses for report in self.fits)
-
-    @property
-    def scores(self) -> tuple[float, ...]:
-        """Factor match score of each repetition with the reference repetition, on the common rows."""
-        return self.merge.scores
-
-    @property
-    def rejected(self) -> tuple[int, ...]:
-        """Repetitions that did not match the others and were left out."""
-        return self.merge.rejected
-
-    @property
     def block_fits(self) -> dict[str, float]:
         """``1 - error / norm`` of each block."""
         return self.merge.block_fits
-
-    @property
-    def coverage(self) -> tuple[float, ...]:
-        """Share of rows covered in each of ``[*modes, *sides]``."""
-        return self.merge.coverage
-
-    @property
-    def output_size(self) -> int:
-        """Non-zeros of all factors."""
-        return self.merge.output_size
 
 
 class _Estimator:
@@ -85,7 +50,7 @@ class _Estimator:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name (``deep`` is there for scikit-learn's sake)."""
+        """Return the parameters by name (scikit-learn passes ``deep``)."""
         del deep
         return {name: getattr(self, name) for name in self._names()}
 
@@ -100,26 +65,27 @@ class _Estimator:
         return self
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
+        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({params})"
 
     def transform(
-        self, rows: Any, mode: int = 0, *, block: str = "matrix", position: int = 0, ridge: float = 0.0,
-        rule: str = "least_squares",
+        self, rows: Any, mode: int = 0, *, block: str = "matrix", position: int = 0,
+        ridge: float = 0.0, rule: str = "least_squares",
     ) -> Array:  # fmt: skip
         """Project new rows of one block onto the latent space of ``mode``: (n, F).
 
-        ``block`` is ``"matrix"`` (rows of the matrix on ``mode``, the ``position``-th if there are several) or
-        ``"tensor"`` (slices along ``mode``). NaN means missing. See :func:`scoup.project.project`.
+        ``block`` is ``"matrix"`` (rows of the matrix on ``mode``, the ``position``-th if there are
+        several) or ``"tensor"`` (slices along ``mode``). NaN means missing. See
+        :func:`scoup.project.project`.
         """
-        return project.project(
-            self._dictionary(mode, block, position), np.asarray(rows, dtype=float), ridge, rule
-        )
+        dictionary = self._dictionary(mode, block, position)
+        return project.project(dictionary, np.asarray(rows, dtype=float), ridge, rule)
 
     def predict(
-        self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None, block: str = "matrix",
-        ridge: float = 0.0, rule: str = "least_squares",
+        self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None,
+        block: str = "matrix", ridge: float = 0.0, rule: str = "least_squares",
     ) -> Array:  # fmt: skip
-        """Predict the other block for new rows: tensor slices from matrix rows, or matrix rows from slices.
+        """Predict the other block: tensor slices from matrix rows, or matrix rows from slices.
 
         ``at`` fixes indices of other tensor modes: with questions on mode 0 and subjects on mode 2,
         ``predict(q, at={2: 3})`` is the brain image of subject 3, ``B diag(weights * c_3) a``.
@@ -135,9 +101,10 @@ class _Estimator:
         return project.dictionary(self.factors_, mode, block, position)
 
     def score(self, data: CoupledData | Cells, y: Any = None) -> float:
-        """Return the share of the tensor's observed squares that the model explains: 1 is perfect, 0 as good as zero.
+        """Return the share of the tensor's observed squares that the model explains.
 
-        Matrices do not count: on cells hidden from ``fit`` this is what the model predicts, nothing else.
+        1 is perfect, 0 no better than a model of zeros. Matrices do not count: on cells hidden from
+        ``fit`` this scores the prediction alone.
         """
         del y
         return block_fits(check_data(data), self.factors_)["tensor"]
@@ -163,8 +130,9 @@ class CMTF(_Estimator):
     - ``solver``: ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow), ``cd``
       (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
     - ``init``: ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
-    - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than ``tol`` of itself.
-    - ``starts``: number of starts, of which the best is kept.
+    - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than ``tol``
+      of itself.
+    - ``starts``: number of starts, of which the best is returned.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
 
     >>> rng = np.random.default_rng(0)
@@ -174,7 +142,7 @@ class CMTF(_Estimator):
     >>> {name: round(fit, 6) for name, fit in model.report_.block_fits.items()}
     {'tensor': 1.0, 'matrix0': 1.0}
 
-    New rows of the matrix tell the slices of the tensor that go with them:
+    New rows of the matrix predict the corresponding slices of the tensor:
 
     >>> new = rng.standard_normal((1, 2))
     >>> slices = model.predict(new @ D.T)
@@ -183,8 +151,9 @@ class CMTF(_Estimator):
     """
 
     def __init__(
-        self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200, tol: float = 1e-7,
-        starts: int = 1, compress: Any = "auto", seed: int = 0, progress: bool = False,
+        self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200,
+        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", seed: int = 0,
+        progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.solver = solver
@@ -203,12 +172,11 @@ class CMTF(_Estimator):
         start = self.init if isinstance(self.init, Factors) else None
         init = "random" if start is not None else self.init
         spec = FitSpec(
-            rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol, starts=self.starts,
-            compress=self.compress,
+            rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
+            starts=self.starts, compress=self.compress,
         )  # fmt: skip
-        with tqdm(
-            total=spec.max_iter * spec.starts, disable=not self.progress, desc=f"CMTF {spec.solver}"
-        ) as bar:
+        steps = spec.max_iter * spec.starts
+        with tqdm(total=steps, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
 
             def step(cost: float) -> None:
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
@@ -222,11 +190,12 @@ class CMTF(_Estimator):
 class SCOUP(_Estimator):
     """Sample the data with a bias to its dense parts, fit each sample, merge through common indices.
 
-    - ``sampling``: factor s >= 1 for all modes or one a mode; n = ceil(I / s) indices are kept.
-    - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default the mode's factor.
-    - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all of them.
+    - ``sampling``: factor s >= 1 for all modes or one per mode; n = ceil(I / s) indices are sampled.
+    - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the mode.
+    - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
     - ``merge``: ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
-    - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps on covered rows), ``complete`` (a full sweep).
+    - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows) or ``complete`` (a
+      full sweep).
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
 
     >>> rng = np.random.default_rng(0)
@@ -239,9 +208,9 @@ class SCOUP(_Estimator):
 
     def __init__(
         self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
-        shared: float = 0.35,
-        merge: str = "joint", finish: str = "none", solver: str = "als", init: str = "parafac", max_iter: int = 200,
-        tol: float = 1e-7, seed: int = 0, jobs: int = 1, progress: bool = False,
+        shared: float = 0.35, merge: str = "joint", finish: str = "none", solver: str = "als",
+        init: str = "parafac", max_iter: int = 200, tol: float = 1e-7, seed: int = 0, jobs: int = 1,
+        progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
@@ -259,61 +228,31 @@ class SCOUP(_Estimator):
         self.progress = progress
 
     def fit(self, data: CoupledData | Cells, y: Any = None) -> Self:
-        """Sample, fit and merge; sets ``factors_``, ``report_``, ``samples_`` and ``fits_``. ``y`` is ignored."""
+        """Sample, fit and merge; sets ``factors_``, ``report_``, ``samples_`` and ``fits_``.
+
+        ``y`` is ignored.
+        """
         del y
-        data = check_data(data)
-        clock, seed = Clock(), check_seed(self.seed)
-        fit_spec = FitSpec(
-            rank=self.rank, solver=self.solver, init=self.init, max_iter=self.max_iter, tol=self.tol
-        )
-        merge_spec = MergeSpec(merge=self.merge, finish=self.finish)
-        with clock("sample"):
-            spec = SampleSpec(
-                rank=self.rank, sampling=self.sampling, side_sampling=self.side_sampling, shared=self.shared,
-                repetitions=self.repetitions,
-            )  # fmt: skip
-            samples = draw(data, spec, seed)
-        with clock("fit"):
-            fits = self._fit_all(data, samples, fit_spec, seed)
-        with clock("merge"):
-            merged = merge(fits, samples, data, merge_spec)
-        self.samples_, self.fits_ = samples, fits
-        self.factors_ = merged.factors
-        sizes = tuple(sample.sizes for sample in samples)
-        seconds = {
-            **clock.seconds,
-            **{f"merge.{phase}": s for phase, s in merged.report.seconds.items()},
-        }
-        self.report_ = ScoupReport(sizes, tuple(one.report for one in fits), merged.report, seconds)
-        return self
-
-    def _fit_all(
-        self, data: CoupledData, samples: list[Sample], spec: FitSpec, seed: int
-    ) -> list[Fit]:
-        """Fit each sample on one thread, ``jobs`` of them at a time."""
-
-        def one(sample: Sample) -> Fit:
-            return fit_repetition(data, sample, spec, seed)
-
+        data, seed = check_data(data), check_seed(self.seed)
+        names = set(self._names()) - {"seed", "jobs", "progress"}
+        plan = PlanSpec(**{name: getattr(self, name) for name in names})
         jobs = check("jobs", self.jobs, Count)
-        with (
-            one_thread(),
-            tqdm(total=len(samples), disable=not self.progress, desc="SCOUP repetitions") as bar,
-        ):
-            if jobs == 1:
-                results = map(one, samples)
-                return [_tick(bar, result) for result in results]
-            with ThreadPoolExecutor(jobs) as pool:
-                return [_tick(bar, result) for result in pool.map(one, samples)]
-
-
-def _tick(bar: Any, result: Fit) -> Fit:
-    bar.update()
-    return result
+        with tqdm(total=plan.repetitions, disable=not self.progress, desc="SCOUP") as bar:
+            result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
+        merge_seconds = result.merged.report.seconds.items()
+        self.samples_, self.fits_ = result.samples, result.fits
+        self.factors_ = result.merged.factors
+        self.report_ = ScoupReport(
+            sample_sizes=tuple(sample.sizes for sample in result.samples),
+            fits=tuple(fit.report for fit in result.fits),
+            merge=result.merged.report,
+            seconds={**result.seconds, **{f"merge.{phase}": s for phase, s in merge_seconds}},
+        )
+        return self
 
 
 def check_data(data: Any) -> CoupledData:
-    """Return coupled data, out of its :class:`Cells` where need be; refuse anything else.
+    """Return coupled data, taken out of :class:`Cells` if needed; refuse anything else.
 
     >>> check_data([1, 2])
     Traceback (most recent call last):

@@ -1,18 +1,12 @@
 """Working with factor matrices: normalise, match, reconstruct."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.records import Factors, flatten, nest
-
-Array = NDArray[Any]
+from scoup.records import Array, Factors
 
 
 def column_norms(factor: Array) -> Array:
@@ -35,7 +29,7 @@ def scale_columns(factor: Array, norms: Array) -> Array:
 
 
 def khatri_rao(factors: Sequence[Array]) -> Array:
-    """Column-wise Kronecker product, last factor fastest: (prod I_n, F). For small dense factors only.
+    """Column-wise Kronecker product, last factor fastest: (prod I_n, F). For small factors only.
 
     >>> khatri_rao([np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])]).ravel().tolist()
     [3.0, 5.0, 6.0, 10.0]
@@ -64,25 +58,19 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     signs.append(np.prod(signs, axis=0))
     weights = np.prod(norms, axis=0)
     order = np.argsort(-weights, kind="stable")
-    owners = [block.factors[0] for block in data.blocks[1:]]
-    # One copy of each factor, scaled in place: at a large rank the factors are as large as sparse data.
+    # One copy of each factor, scaled in place: at a large rank factors are as large as sparse data.
     ordered = [
         np.take(factor, order, axis=1).astype(data.dtype, copy=False) for factor in [*modes, *sides]
     ]
     for n, (norm, sign) in enumerate(zip(norms, signs, strict=True)):
         ordered[n] /= (np.where(norm > 0, norm, 1.0) * sign)[order]
-    for n, m in enumerate(owners, start=data.ndim):
+    for n, m in enumerate(data.owners, start=data.ndim):
         ordered[n] *= (norms[m] * signs[m])[order]
-    return Factors(
-        weights[order],
-        tuple(ordered[: data.ndim]),
-        nest(ordered[data.ndim :], data.matrices),
-        tuple(coverage),
-    )
+    return Factors.from_flat(weights[order], ordered, data.owners, coverage)
 
 
 def _signs(factor: Array) -> Array:
-    """The sign of the largest entry of each column, the first of equals; found without a copy of the factor."""
+    """Return the sign of the largest entry of each column, without a copy of the factor."""
     least, most = -factor.min(axis=0), factor.max(axis=0)
     signs = np.where(least > most, -1.0, 1.0)
     for column in np.flatnonzero((least == most) & (most > 0)):
@@ -91,27 +79,24 @@ def _signs(factor: Array) -> Array:
 
 
 def upright(factors: Factors) -> Factors:
-    """Choose signs for display: each column points to where its weight lies, weights are positive.
+    """Choose signs for display: the strongest entries of each column and all weights are positive.
 
-    The sign of a column is free as long as the product over modes stays. Each gets the sign of ``sum a^3``, so that
-    its strongest entries are positive; where that changes the product, the mode whose column is most balanced
-    between its two ends gives way. Side factors follow the mode they are coupled to.
+    The signs of a component are free as long as their product over modes stays. Each column gets
+    the sign of ``sum a^3``; where that changes the product, the mode with the most balanced column
+    is flipped back. Side factors follow the mode they are coupled to.
 
-    >>> one = np.array([[1.0], [-2.0]])
-    >>> factors = upright(Factors(np.array([-3.0]), (one, -one, one), {1: one}))
-    >>> factors.weights.tolist(), [mode.ravel().tolist() for mode in factors.modes], factors.sides[1].ravel().tolist()
-    ([3.0], [[1.0, -2.0], [-1.0, 2.0], [-1.0, 2.0]], [1.0, -2.0])
+    >>> column = np.array([[1.0], [-2.0]])
+    >>> factors = upright(Factors(np.array([-3.0]), (column, -column, column), {1: column}))
+    >>> factors.weights.tolist(), [factor.ravel().tolist() for factor in factors.flat]
+    ([3.0], [[1.0, -2.0], [-1.0, 2.0], [-1.0, 2.0], [1.0, -2.0]])
     """
     skew = np.array([_skew(mode) for mode in factors.modes])
     signs = np.where(skew < 0, -1.0, 1.0)
     wrong = np.prod(signs, axis=0) * np.where(factors.weights < 0, -1.0, 1.0) < 0
     weakest = np.abs(skew).argmin(axis=0)
     signs[weakest[wrong], np.flatnonzero(wrong)] *= -1.0
-    owners = [mode for mode in sorted(factors.sides) for _ in flatten({mode: factors.sides[mode]})]
-    turned = [
-        factor * sign
-        for factor, sign in zip(factors.flat, [*signs, *(signs[m] for m in owners)], strict=True)
-    ]
+    flat_signs = [*signs, *(signs[owner] for owner in factors.owners)]
+    turned = [factor * sign for factor, sign in zip(factors.flat, flat_signs, strict=True)]
     return factors.replace_flat(turned, np.abs(factors.weights))
 
 
@@ -123,8 +108,9 @@ def _skew(factor: Array) -> Array:
 
 
 def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
-    """Undo :func:`wrap`: absorb the weights, evenly into all modes (or, if not ``spread``, into the first).
+    """Undo :func:`wrap`: absorb the weights into the modes.
 
+    Evenly into all of them or, unless ``spread``, into the first.
     The tensor becomes ``sum_f a_f o b_f o c_f`` and matrices stay ``modes[m] @ side.T``.
 
     >>> factors = Factors(np.array([8.0]), tuple(np.ones((1, 1)) for _ in range(3)))
@@ -141,11 +127,9 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
         for mode, scale in zip(factors.modes, scales, strict=True)
     ]
     sides: list[Array] = []
-    for owner in sorted(factors.sides):
-        group = factors.sides[owner]
-        for side in group if isinstance(group, (list, tuple)) else [group]:
-            scale = np.where(scales[owner] == 0, 1.0, scales[owner])
-            sides.append(side if (scale == 1).all() else side / scale)
+    for owner, side in zip(factors.owners, factors.flat[order:], strict=True):
+        scale = np.where(scales[owner] == 0, 1.0, scales[owner])
+        sides.append(side if (scale == 1).all() else side / scale)
     dtype = factors.modes[0].dtype
     return [np.ascontiguousarray(factor.astype(dtype, copy=False)) for factor in [*modes, *sides]]
 
@@ -153,7 +137,8 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
 def tensor_of(factors: Factors) -> Array:
     """Reconstruct the dense tensor ``sum_f weights[f] a_f o b_f o c_f``.
 
-    >>> tensor_of(Factors(np.array([2.0]), (np.ones((1, 1)), np.ones((2, 1)), np.ones((1, 1))))).ravel().tolist()
+    >>> modes = tuple(np.ones((n, 1)) for n in (1, 2, 1))
+    >>> tensor_of(Factors(np.array([2.0]), modes)).ravel().tolist()
     [2.0, 2.0]
     """
     first, *rest = factors.modes
@@ -171,9 +156,7 @@ def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
     """
     if mode not in factors.sides:
         raise ScoupError.expected("mode", f"a coupled mode among {sorted(factors.sides)}", mode)
-    group = factors.sides[mode]
-    side = group[position] if isinstance(group, (list, tuple)) else group
-    return factors.modes[mode] @ side.T
+    return factors.modes[mode] @ factors.sides[mode][position].T
 
 
 def _unit_columns(factor: Array) -> Array:
@@ -198,17 +181,16 @@ def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
 
 
 def match(similarity: Array) -> tuple[Array, Array]:
-    """Return the best assignment of columns to rows of ``similarity`` and the similarity of each pair.
+    """Assign columns to rows of ``similarity`` by the Hungarian algorithm.
 
-    ``columns[f]`` is the column given to row f; Hungarian algorithm, one permutation for everything.
+    Return the column of each row and the similarity of each pair.
 
     >>> columns, similarity = match(np.array([[0.1, 0.9], [0.8, 0.2]]))
     >>> columns.tolist(), similarity.tolist()
     ([1, 0], [0.9, 0.8])
     """
-    from scipy.optimize import (
-        linear_sum_assignment,
-    )  # here: loading it takes longer than most jobs' own work
+    # Imported here: loading it takes longer than most jobs run.
+    from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(-similarity)
     return columns, similarity[rows, columns]

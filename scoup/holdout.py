@@ -1,21 +1,16 @@
 """Hold out cells of the tensor: the missing-value variants of a data set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup.block import Block, HeldOut, Observed
+from scoup.block import Block, HeldOut, Mask, Observed
 from scoup.coupled import CoupledData
+from scoup.records import Array
 from scoup.seeds import generator
 from scoup.specs import VariantSpec
 from scoup.tensor import SparseTensor
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +30,9 @@ class HoldOut:
 def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
     """Hide a random ``fraction`` of the tensor's observed cells; matrices stay whole.
 
-    In a dense tensor every observed cell is as likely as any other. In a sparse one the non-zeros
-    are hidden with that probability together with as many zeros, since hiding nearly only zeros
-    would ask nothing of a model.
+    In a dense tensor every observed cell is equally likely. In a sparse one non-zeros are hidden
+    with that probability together with as many zeros, since hiding almost only zeros would not
+    test a model.
 
     >>> data = CoupledData(np.arange(1.0, 9.0).reshape(2, 2, 2))
     >>> hidden = hold_out(data, 0.5, seed=0)
@@ -49,15 +44,12 @@ def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
     rng = generator(seed, "holdout", f"{fraction:.6f}")
     pick = _pick_sparse if tensor.is_sparse else _pick_dense
     mask, coords, truth = pick(tensor, fraction, rng)
-    blocks = [Block("tensor", tensor.values, mask, tensor.factors), *data.blocks[1:]]
-    return HoldOut(
-        CoupledData.from_blocks(blocks, data.matrices, data.block_weights), coords, truth
-    )
+    return HoldOut(data.with_tensor_mask(mask), coords, truth)
 
 
 def _pick_dense(
     tensor: Block, fraction: float, rng: np.random.Generator
-) -> tuple[Any, Array, Array]:
+) -> tuple[Mask, Array, Array]:
     assert isinstance(tensor.values, np.ndarray)
     known = (
         np.flatnonzero(np.asarray(tensor.mask))
@@ -76,7 +68,7 @@ def _pick_dense(
 
 def _pick_sparse(
     tensor: Block, fraction: float, rng: np.random.Generator
-) -> tuple[Any, Array, Array]:
+) -> tuple[Mask, Array, Array]:
     assert isinstance(tensor.values, SparseTensor)
     values = tensor.values
     if isinstance(tensor.mask, Observed):

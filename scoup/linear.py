@@ -1,16 +1,10 @@
 """The small linear systems of alternating least squares."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from scoup import kernels
-
-Array = NDArray[Any]
+from scoup.records import Array
 
 # Below this ratio of pivots the Gram matrix is treated as singular: its condition number is
 # that of the factors squared, so half of the digits are gone by then.
@@ -21,9 +15,9 @@ _BACK = {np.dtype(np.float64): lapack.dpotrs, np.dtype(np.float32): lapack.spotr
 
 
 def solve_normal(gram: Array, rhs: Array) -> Array:
-    """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one a row (I, F, F).
+    """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one per row (I, F, F).
 
-    The minimum-norm solution is returned where G is singular, as the pseudoinverse of the lemma would.
+    Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma.
 
     >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
     [[2.0, 0.0]]

@@ -1,6 +1,4 @@
-"""How much memory there is, asked before a large array is made."""
-
-from __future__ import annotations
+"""How much memory there is, checked before a large array is made."""
 
 import ctypes
 import os
@@ -20,7 +18,7 @@ _CGROUP_LIMITS = (
 
 
 def available_bytes() -> int:
-    """Return the bytes this process may still take: the machine's, or its control group's if less.
+    """Return the bytes this process may still allocate: of the machine or its control group.
 
     >>> available_bytes() > 0
     True
@@ -35,7 +33,7 @@ def available_bytes() -> int:
 
 
 def release() -> None:
-    """Give memory that is free, but that the allocator holds for later, back to the system (Linux with glibc).
+    """Return freed memory that the allocator still holds to the system (Linux with glibc).
 
     Threads that have ended leave such memory behind, which no other thread will use.
 
@@ -50,7 +48,7 @@ def release() -> None:
 def require_dense(
     name: str, shape: Sequence[int], dtype: np.dtype | type = np.float64, copies: float = 1.0
 ) -> int:
-    """Return the bytes of ``copies`` dense arrays of ``shape``, or refuse before anything is allocated.
+    """Return the bytes of ``copies`` dense arrays of ``shape``, or refuse before allocating them.
 
     >>> require_dense("X", (10, 10), np.float64)
     800
@@ -64,8 +62,8 @@ def require_dense(
     if need > free:
         size = " x ".join(str(int(n)) for n in shape)
         raise ScoupError(
-            f"{name}: a dense array of shape {size} needs {_human(need)}, and {_human(free)} are free; "
-            "use a solver that keeps the data sparse (als, opt) or a smaller sample."
+            f"{name}: a dense array of shape {size} needs {_human(need)}, "
+            f"and {_human(free)} are free; use a solver that keeps the data sparse (als, opt) or a smaller sample."
         )
     return need
 

@@ -1,50 +1,63 @@
-"""Stand-in for the pipeline that helper `core` writes."""
+"""The pipeline in one process: sample, fit every repetition, merge."""
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from dataclasses import dataclass
 
-import numpy as np
-
-from scoup.fit import fit, repetition_seed
+from scoup.clock import Clock
+from scoup.coupled import CoupledData
+from scoup.fit import fit_repetition
 from scoup.merge import merge
-from scoup.records import Factors, Fit, Merged, Sample
-from scoup.sample import densities, draw
-from scoup.specs import FitSpec, MergeSpec, PlanSpec, SampleSpec
+from scoup.records import Array, Fit, Merged, Sample
+from scoup.sample import draw
+from scoup.specs import Count, PlanSpec, check
 from scoup.threads import one_thread
 
 
-class Run(NamedTuple):
-    """Samples, fits and their merge."""
+@dataclass(frozen=True, eq=False)
+class PipelineResult:
+    """The samples, their fits and the merged model, with the seconds of each stage."""
 
     samples: list[Sample]
     fits: list[Fit]
     merged: Merged
+    seconds: dict[str, float]
 
 
-def run(data, plan: PlanSpec, seed: int, *, workers: int = 1, density=None) -> Run:
-    """Sample, fit and merge."""
-    samples = draw(data, plan.part(SampleSpec), seed, density)
+def run(
+    data: CoupledData,
+    plan: PlanSpec,
+    seed: int,
+    *,
+    workers: int = 1,
+    density: Sequence[Array] | None = None,
+    on_fit: Callable[[Fit], None] = lambda fit: None,
+) -> PipelineResult:
+    """Sample ``data``, fit each repetition on one thread, and merge.
 
-    def one(sample: Sample) -> Fit:
-        with one_thread():
-            return _fit(data.select(sample.indices), plan.part(FitSpec), seed, sample.repetition)
+    ``data`` is factorized as it is: the caller applies the plan's ``values`` and ``weights`` with
+    :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, which changes no byte of
+    the result; ``density`` are the densities of the data if they are known; ``on_fit`` is called
+    with each fit, in order.
 
-    with ThreadPoolExecutor(workers) as pool:
-        fits = list(pool.map(one, samples))
-    return Run(samples, fits, merge(fits, samples, data, plan.part(MergeSpec)))
+    >>> import numpy as np
+    >>> data = CoupledData(np.random.default_rng(0).standard_normal((8, 9, 7)))
+    >>> result = run(data, PlanSpec(rank=2, repetitions=3), seed=0)
+    >>> len(result.samples), len(result.fits), list(result.seconds)
+    (3, 3, ['sample', 'fit', 'merge'])
+    """
+    clock, workers = Clock(), check("workers", workers, Count)
+    with clock("sample"):
+        samples = draw(data, plan, seed, density)
 
+    def fit_sample(sample: Sample) -> Fit:
+        return fit_repetition(data, sample, plan, seed)
 
-def _fit(data, spec, seed, repetition):
-    if not data.blocks[0].is_sparse:
-        return fit(data, spec, repetition_seed(seed, repetition))
-    alive = [
-        rows if (rows := np.flatnonzero(density > 0)).size else np.zeros(1, int)
-        for density in densities(data)
-    ]
-    small = fit(data.select(alive), spec, repetition_seed(seed, repetition))
-    flat = [np.zeros((size, spec.rank)) for size in data.sizes]
-    for whole, part, rows in zip(flat, small.factors.flat, alive, strict=True):
-        whole[rows] = part
-    order = data.ndim
-    factors = Factors(small.factors.weights, tuple(flat[:order]), data.nest_sides(flat[order:]))
-    return Fit(factors, small.report)
+    with clock("fit"), one_thread(), ThreadPoolExecutor(workers) as pool:
+        fits = []
+        for fit in map(fit_sample, samples) if workers == 1 else pool.map(fit_sample, samples):
+            on_fit(fit)
+            fits.append(fit)
+    with clock("merge"):
+        merged = merge(fits, samples, data, plan)
+    return PipelineResult(samples, fits, merged, clock.seconds)

@@ -36,8 +36,7 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
         raise ScoupError.expected(
             "mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode
         )
-    sides = factors.sides[mode]
-    group = sides if isinstance(sides, (list, tuple)) else [sides]
+    group = factors.sides[mode]
     if not 0 <= position < len(group):
         raise ScoupError.expected(
             "position", f"a matrix of mode {mode} from 0 to {len(group) - 1}", position

@@ -1,4 +1,4 @@
-"""The records that pass between rooms. Each checks itself at birth and is never changed."""
+"""The records that pass between stages. Each checks itself when it is made and never changes."""
 
 from __future__ import annotations
 
@@ -8,38 +8,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scoup.errors import ScoupError
 
 Array = NDArray[Any]
 
 
-def flatten(nested: Mapping[int, Any]) -> list[Any]:
-    """List the items of ``{mode: item or list of items}`` by mode, then position.
+def as_lists(groups: Mapping[int, Any]) -> dict[int, list[Any]]:
+    """Return ``{mode: item or list of items}`` as ``{mode: list of items}``, sorted by mode.
 
-    >>> flatten({2: "c", 0: ["a", "b"]})
-    ['a', 'b', 'c']
+    >>> as_lists({2: "c", 0: ("a", "b")})
+    {0: ['a', 'b'], 2: ['c']}
     """
-    items: list[Any] = []
-    for mode in sorted(nested):
-        items.extend(nested[mode] if isinstance(nested[mode], (list, tuple)) else [nested[mode]])
-    return items
+    return {
+        int(mode): list(groups[mode]) if isinstance(groups[mode], (list, tuple)) else [groups[mode]]
+        for mode in sorted(groups)
+    }
 
 
-def nest(flat: Sequence[Any], like: Mapping[int, Any]) -> dict[int, Any]:
-    """Give a flat list the shape of ``like``: the inverse of :func:`flatten`.
+def by_mode(items: Sequence[Any], owners: Sequence[int]) -> dict[int, list[Any]]:
+    """Group a flat list, one item per matrix, by the mode of each matrix.
 
-    >>> nest("xyz", {0: ["a", "b"], 2: "c"})
-    {0: ['x', 'y'], 2: 'z'}
+    >>> by_mode("xyz", [0, 0, 2])
+    {0: ['x', 'y'], 2: ['z']}
     """
-    rest, nested = list(flat), {}
-    for mode in sorted(like):
-        group = isinstance(like[mode], (list, tuple))
-        count = len(like[mode]) if group else 1
-        taken, rest = rest[:count], rest[count:]
-        nested[mode] = taken if group else taken[0]
-    return nested
+    groups: dict[int, list[Any]] = {}
+    for item, owner in zip(items, owners, strict=True):
+        groups.setdefault(owner, []).append(item)
+    return groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +43,14 @@ class Factors:
     """A coupled factorization of rank F.
 
     The tensor is ``sum_f weights[f] a_f o b_f o c_f ...`` with ``modes = (A, B, C, ...)``; the
-    matrix i on mode m is ``modes[m] @ side_i.T``. ``sides`` is shaped like the data's ``matrices``.
-    ``coverage`` holds a boolean mask for each of ``[*modes, *sides]``: rows that were never sampled
-    are zero and False, so that they are not mistaken for rows that truly are zero.
+    matrix i on mode m is ``modes[m] @ sides[m][i].T``. A single side per mode may be passed without
+    its list. ``coverage`` holds a boolean mask for each of ``[*modes, *sides]``: rows that were
+    never sampled are zero and False, so that they are not mistaken for rows that truly are zero.
 
-    >>> factors = Factors(np.ones(2), tuple(np.ones((n, 2)) for n in (3, 4, 5)), {0: np.ones((6, 2))})
-    >>> factors.rank, factors.names
-    (2, ['mode0', 'mode1', 'mode2', 'side0'])
+    >>> modes = tuple(np.ones((n, 2)) for n in (3, 4, 5))
+    >>> factors = Factors(np.ones(2), modes, {0: np.ones((6, 2))})
+    >>> factors.rank, factors.names, len(factors.sides[0])
+    (2, ['mode0', 'mode1', 'mode2', 'side0'], 1)
     """
 
     weights: Array
@@ -63,18 +60,35 @@ class Factors:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "modes", tuple(self.modes))
+        object.__setattr__(self, "sides", as_lists(self.sides))
         rank = np.shape(self.weights)
         if len(rank) != 1:
             raise ScoupError.expected(
-                "weights", "a vector, one number a component", f"shape {rank}"
+                "weights", "a vector, one number per component", f"shape {rank}"
             )
         for name, factor in zip(self.names, self.flat, strict=True):
             if factor.ndim != 2 or factor.shape[1] != rank[0]:
                 raise ScoupError.expected(name, f"{rank[0]} columns", f"shape {factor.shape}")
         if not self.coverage:
-            object.__setattr__(
-                self, "coverage", tuple(np.ones(len(f), dtype=bool) for f in self.flat)
-            )
+            masks = tuple(np.ones(len(factor), dtype=bool) for factor in self.flat)
+            object.__setattr__(self, "coverage", masks)
+
+    @classmethod
+    def from_flat(
+        cls,
+        weights: Array,
+        flat: Sequence[Array],
+        owners: Sequence[int],
+        coverage: Sequence[Array] = (),
+    ) -> Factors:
+        """Build factors from the list ``[*modes, *sides]``; ``owners`` are the modes of the sides.
+
+        >>> Factors.from_flat(np.ones(1), [np.ones((2, 1))] * 5, [0, 0]).names
+        ['mode0', 'mode1', 'mode2', 'side0', 'side1']
+        """
+        order = len(flat) - len(owners)
+        sides = by_mode(flat[order:], owners)
+        return cls(weights, tuple(flat[:order]), sides, tuple(coverage))
 
     @property
     def rank(self) -> int:
@@ -84,33 +98,31 @@ class Factors:
     @property
     def flat(self) -> list[Array]:
         """All factor matrices: modes, then sides by mode and position."""
-        return [*self.modes, *flatten(self.sides)]
+        return [*self.modes, *(side for group in self.sides.values() for side in group)]
+
+    @property
+    def owners(self) -> list[int]:
+        """The mode of each side, in the order of :attr:`flat`."""
+        return [mode for mode, group in self.sides.items() for _ in group]
 
     @property
     def names(self) -> list[str]:
         """Names of the matrices in :attr:`flat`."""
-        return [
-            *(f"mode{n}" for n in range(len(self.modes))),
-            *(f"side{n}" for n in range(len(flatten(self.sides)))),
-        ]
+        modes = [f"mode{n}" for n in range(len(self.modes))]
+        return [*modes, *(f"side{n}" for n in range(len(self.owners)))]
 
     def replace_flat(self, flat: Sequence[Array], weights: Array | None = None) -> Factors:
         """Return factors of the same layout and coverage with other matrices."""
-        order = len(self.modes)
-        kept = self.weights if weights is None else weights
-        return Factors(kept, tuple(flat[:order]), nest(flat[order:], self.sides), self.coverage)
-
-    def to_csr(self) -> list[sparse.csr_array]:
-        """Return the matrices of :attr:`flat` as CSR arrays, which keep only the non-zeros."""
-        return [sparse.csr_array(factor) for factor in self.flat]
+        weights = self.weights if weights is None else weights
+        return Factors.from_flat(weights, flat, self.owners, self.coverage)
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
     """What the indices of one mode (or of the columns of one matrix) stand for.
 
-    ``name`` says what an index is (``noun``, ``voxel``, ``day``), ``ids`` names each one, and ``columns``
-    add facts about each, such as the category of a noun or the x of a voxel.
+    ``name`` says what an index is (``noun``, ``voxel``, ``day``), ``ids`` names each one, and
+    ``columns`` add facts about each, such as the category of a noun or the x of a voxel.
 
     >>> len(Labels("noun", np.array(["bear", "cat"]), {"category": np.array(["animal", "animal"])}))
     2
@@ -138,7 +150,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file: where it came from, and what it was (``time`` is when it came, empty for simulated files)."""
+    """One raw file: where it came from and what it was.
+
+    ``time`` is when it was downloaded; empty for simulated files.
+    """
 
     name: str
     address: str
@@ -151,7 +166,8 @@ class SourceFile:
 class Provenance:
     """Where a data set came from and why; it travels with the data into every number and picture.
 
-    ``source`` is ``download``, ``cache``, ``local`` or ``simulate``; ``reason`` says in a few words why that one.
+    ``source`` is ``download``, ``cache``, ``local`` or ``simulate``; ``reason`` says why, in a few
+    words.
 
     >>> Provenance("brainq", "simulate", "no host could be reached", seed=0, size="tiny").mark
     'simulated'
@@ -212,7 +228,7 @@ class Sample:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of indices kept of each factor."""
+        """Number of sampled indices of each factor."""
         return tuple(len(index) for index in self.indices)
 
     @property

@@ -26,7 +26,7 @@ from scoup.records import (
     MergeReport,
     Provenance,
     Sample,
-    nest,
+    by_mode,
 )
 from scoup.store import PathLike
 from scoup.tensor import SparseTensor
@@ -50,7 +50,7 @@ def write_dataset(path: PathLike, dataset: Dataset) -> None:
             }
             for n, block in enumerate(dataset.data.blocks)
         ],
-        "matrices": _counts(dataset.data.matrices),
+        "owners": dataset.data.owners,
         "weights": dataset.data.block_weights,
         "labels": [_put_labels(arrays, n, labels) for n, labels in enumerate(dataset.labels)],
         "provenance": asdict(dataset.provenance) if dataset.provenance else None,
@@ -68,9 +68,9 @@ def read_dataset(path: PathLike) -> Dataset:
         masks.append(_get_mask(arrays, f"block{n}.mask", head["shape"], head["mask"]))
     data = CoupledData(
         values[0],
-        _by_mode(values[1:], meta["matrices"]),
+        by_mode(values[1:], meta["owners"]),
         masks[0],
-        _by_mode(masks[1:], meta["matrices"]),
+        by_mode(masks[1:], meta["owners"]),
         meta["weights"],
     )
     labels = tuple(_get_labels(arrays, n, head) for n, head in enumerate(meta["labels"]))
@@ -206,7 +206,7 @@ def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:
         arrays[f"{name}.coverage"] = np.packbits(covered)
     meta = {
         "modes": len(factors.modes),
-        "sides": _counts(factors.sides),
+        "owners": factors.owners,
         "factors": heads,
         "report": asdict(replace(model.report, seconds={})),
     }
@@ -219,37 +219,13 @@ def _read_model(path: PathLike, kind: str, report: type[Report]) -> tuple[Factor
     for head in meta["factors"]:
         flat.append(_get_matrix(arrays, head["name"], head["shape"], head["values"]))
         coverage.append(_unpack(arrays[f"{head['name']}.coverage"], head["shape"][:1]))
-    modes, sides = flat[: meta["modes"]], flat[meta["modes"] :]
-    factors = Factors(
-        arrays["weights"], tuple(modes), _by_mode(sides, meta["sides"]), tuple(coverage)
-    )
+    factors = Factors.from_flat(arrays["weights"], flat, meta["owners"], tuple(coverage))
     return factors, report(**{name: _tuple(value) for name, value in meta["report"].items()})
 
 
 def _tuple(value: Any) -> Any:
     """Turn a list of JSON back into the tuple that a record holds."""
     return tuple(value) if isinstance(value, list) else value
-
-
-def _counts(nested: Mapping[int, Any]) -> dict[int, int]:
-    """Count the matrices on each mode.
-
-    >>> _counts({0: ["Y", "Z"], 2: ["W"]})
-    {0: 2, 2: 1}
-    """
-    return {
-        mode: len(group) if isinstance(group, (list, tuple)) else 1
-        for mode, group in nested.items()
-    }
-
-
-def _by_mode(flat: Sequence[Any], counts: Mapping[str, int]) -> dict[int, Any]:
-    """Arrange a flat list as lists by mode; JSON has made words of the modes.
-
-    >>> _by_mode(["Y", "Z", "W"], {"0": 2, "2": 1})
-    {0: ['Y', 'Z'], 2: ['W']}
-    """
-    return nest(flat, {int(mode): [None] * count for mode, count in counts.items()})
 
 
 def _put_values(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:

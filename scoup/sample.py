@@ -1,38 +1,33 @@
 """Sample indices with a bias to the dense parts of the data.
 
-For each factor (a tensor mode, or the columns of a matrix) the density of an index is the absolute sum of
-everything it touches. A repetition keeps n = ceil(I / s) indices, ceil(p n) of them common to all
-repetitions; both are drawn without replacement with probability proportional to density.
+For each factor (a tensor mode, or the columns of a matrix) the density of an index is the absolute
+sum of everything it touches. A repetition samples n = ceil(I / s) indices, ceil(p n) of them common
+to all repetitions; both are drawn without replacement with probability proportional to density.
 """
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup import kernels
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.records import Sample
+from scoup.records import Array, Sample
 from scoup.seeds import generator
 from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 
-Array = NDArray[Any]
 log = logging.getLogger(__name__)
 
 
 def densities(data: CoupledData) -> list[Array]:
     """Return the density vector of each of ``[*modes, *sides]``, over observed cells.
 
-    ``x_A(i) = sum_jk |X(i,j,k)| + sum_j |Y_1(i,j)|`` for a mode, ``y_D(j) = sum_i |Y_1(i,j)|`` for a side.
-    They do not depend on the repetition.
+    ``x_A(i) = sum_jk |X(i,j,k)| + sum_j |Y_1(i,j)|`` for a mode, ``y_D(j) = sum_i |Y_1(i,j)|`` for a
+    side. They do not depend on the repetition.
 
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.array([[1.0], [-3.0]])})
     >>> [vector.tolist() for vector in densities(data)]
@@ -52,7 +47,7 @@ def _marginals(values: Array | SparseTensor) -> list[Array]:
 
 
 def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
-    """Draw ``count`` indices without replacement, each next one with probability proportional to density.
+    """Draw ``count`` indices without replacement, each with probability proportional to density.
 
     The ``count`` smallest of Exponential(1) / density are such a draw (Efraimidis and Spirakis). Indices
     of zero density are never drawn; ``count`` is capped at the number that have mass. Sorted.
@@ -60,7 +55,7 @@ def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
     >>> draw_biased(np.array([0.0, 1.0, 2.0]), 5, np.random.default_rng(0)).tolist()
     [1, 2]
     """
-    # One number an index, mass or not: the draw of an index does not move when another loses its mass.
+    # One number per index, with mass or not: an index is drawn alike when another loses its mass.
     keys = rng.standard_exponential(len(density))
     alive = np.flatnonzero(density > 0)
     if count >= len(alive):
@@ -71,7 +66,7 @@ def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class Quota:
-    """How many indices of one factor a repetition keeps, and how many of them are common.
+    """How many indices of one factor a repetition samples, and how many of them are common.
 
     >>> Quota(sampled=10, common=4).common
     4
@@ -82,7 +77,7 @@ class Quota:
 
 
 def quota(density: Array, factor: float, shared: float, rank: int) -> Quota:
-    """Return n = ceil(I / s) and ceil(p n), each at least F + 1 where the mode has as many with mass.
+    """Return n = ceil(I / s) and ceil(p n), each at least F + 1 if as many indices have mass.
 
     >>> quota(np.ones(100), 10.0, 0.35, 3)
     Quota(sampled=10, common=4)
@@ -92,8 +87,8 @@ def quota(density: Array, factor: float, shared: float, rank: int) -> Quota:
     sampled = alive if factor == 1 else min(max(ceil(len(density) / factor), least), alive)
     common = min(max(ceil(shared * sampled), least), sampled)
     if sampled > ceil(len(density) / factor):
-        log.info("kept %d of %d indices instead of %d, to tell %d components apart", sampled, alive,
-                 ceil(len(density) / factor), rank)  # fmt: skip
+        message = "sampled %d of %d indices instead of %d, to distinguish %d components"
+        log.info(message, sampled, alive, ceil(len(density) / factor), rank)
     return Quota(sampled, common)
 
 
@@ -102,10 +97,11 @@ def draw(
 ) -> list[Sample]:
     """Draw the index sets of all repetitions.
 
-    Repetition k depends on the seed and on k alone, never on how many are asked for.
+    Repetition k depends on the seed and on k alone, never on the number of repetitions.
 
     >>> data = CoupledData(np.ones((8, 8, 8)))
-    >>> [sample.sizes for sample in draw(data, SampleSpec(rank=1, sampling=2, repetitions=2), seed=0)]
+    >>> spec = SampleSpec(rank=1, sampling=2, repetitions=2)
+    >>> [sample.sizes for sample in draw(data, spec, seed=0)]
     [(4, 4, 4), (4, 4, 4)]
     """
     density = densities(data) if density is None else density
@@ -124,41 +120,37 @@ def _repetition(
     k: int, density: Sequence[Array], quotas: Sequence[Quota], common: tuple[Array, ...], seed: int
 ) -> Sample:
     indices = []
-    for position, (vector, kept, shared) in enumerate(zip(density, quotas, common, strict=True)):
-        rest = vector.copy()
-        rest[shared] = 0.0
-        own = draw_biased(
-            rest, kept.sampled - kept.common, generator(seed, "repetition", k, position)
-        )
-        indices.append(np.union1d(shared, own))
+    for position, (vector, counts, shared) in enumerate(zip(density, quotas, common, strict=True)):
+        remaining = vector.copy()
+        remaining[shared] = 0.0
+        rng = generator(seed, "repetition", k, position)
+        drawn = draw_biased(remaining, counts.sampled - counts.common, rng)
+        indices.append(np.union1d(shared, drawn))
     return Sample(k, tuple(indices), common)
 
 
 def sampling_of(data: CoupledData, spec: SampleSpec) -> list[float]:
-    """Return one sampling factor for each of ``[*modes, *sides]``; sides follow their mode unless told.
+    """Return one sampling factor for each of ``[*modes, *sides]``; by default sides follow their mode.
 
     >>> data = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))})
     >>> sampling_of(data, SampleSpec(rank=1, sampling=(3, 86, 1)))
     [3.0, 86.0, 1.0, 3.0]
     """
-    modes = (
-        spec.sampling if isinstance(spec.sampling, (list, tuple)) else [spec.sampling] * data.ndim
-    )
-    if len(modes) != data.ndim:
-        raise ScoupError.expected(
-            "sampling", f"one factor, or {data.ndim}, one a tensor mode", list(modes)
-        )
-    side = spec.side_sampling or {}
-    if not isinstance(side, Mapping) or set(side) - set(data.matrices):
-        raise ScoupError.expected(
-            "side_sampling", f"a dict with modes among {sorted(data.matrices)}", side
-        )
-    factors = [float(s) for s in modes]
+    modes = _factors("sampling", spec.sampling, data.ndim, ", one per tensor mode")
+    by_mode = spec.side_sampling or {}
+    if set(by_mode) - set(data.matrices):
+        expected = f"a dict with modes among {sorted(data.matrices)}"
+        raise ScoupError.expected("side_sampling", expected, by_mode)
+    sides = []
     for mode, group in data.matrices.items():
-        count = len(group) if isinstance(group, (list, tuple)) else 1
-        given = side.get(mode, modes[mode])
-        given = list(given) if isinstance(given, (list, tuple)) else [given] * count
-        if len(given) != count:
-            raise ScoupError.expected(f"side_sampling[{mode}]", f"one factor, or {count}", given)
-        factors += [float(s) for s in given]
-    return factors
+        factor = by_mode.get(mode, modes[mode])
+        sides += _factors(f"side_sampling[{mode}]", factor, len(group))
+    return [*modes, *sides]
+
+
+def _factors(name: str, factor: float | Sequence[float], count: int, hint: str = "") -> list[float]:
+    """Return ``count`` factors, from one for all or from one each."""
+    factors = [factor] * count if isinstance(factor, (int, float)) else list(factor)
+    if len(factors) != count:
+        raise ScoupError.expected(name, f"one factor, or {count}{hint}", factors)
+    return [float(number) for number in factors]

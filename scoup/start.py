@@ -1,32 +1,67 @@
 """Where a fit starts: random factors, or a PARAFAC of the tensor alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import unwrap
-from scoup.records import Factors
+from scoup.records import Array, Factors
 from scoup.seeds import generator
-from scoup.solvers import als
-from scoup.terms import Term, grams_of
+from scoup.solvers import Solution, Stopping, als
+from scoup.specs import FitSpec
+from scoup.terms import Problem, Term, grams_of
 
-Array = NDArray[Any]
+# Draws factors when its turn comes: at a large rank each set is as large as sparse data.
 Draw = Callable[[], list[Array]]
 
-# A random start of ALS ends in a poor local minimum one time in eight on easy planted data, so a few are
-# tried for some sweeps each; the best goes on for long enough to bring the components apart, and the
-# coupled sweeps that follow do the rest.
+# A random start of ALS ends in a poor local minimum one time in eight on easy planted data, so a few
+# are tried for some sweeps each; the best goes on for long enough to separate the components, and
+# the coupled sweeps that follow do the rest.
 CANDIDATES = 4
-SHORT_SWEEPS = 10
+CANDIDATE_SWEEPS = 10
 PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
+
+
+def candidates(
+    data: CoupledData, spec: FitSpec, seed: int, start: Factors | None = None
+) -> list[list[Draw]]:
+    """Return the candidates of each start: one, or several for PARAFAC to choose among.
+
+    With ``start``, it is the only candidate of the only start.
+
+    >>> data = CoupledData(np.ones((2, 3, 4)))
+    >>> draws = candidates(data, FitSpec(rank=1, init="random", starts=2), seed=0)
+    >>> len(draws), [factor.shape for factor in draws[1][0]()]
+    (2, [(2, 1), (3, 1), (4, 1)])
+    """
+    if start is not None:
+        flat = checked_start(start, data, spec.rank)
+        return [[lambda: flat]]
+    count = CANDIDATES if spec.init == "parafac" else 1
+    numbers = [range(first, first + count) for first in range(0, spec.starts * count, count)]
+    draw = partial(random_modes, data, spec.rank, seed)
+    return [[partial(draw, number) for number in group] for group in numbers]
+
+
+def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> list[Array]:
+    """Return the factors ``[*modes, *sides]`` that a solver starts from.
+
+    >>> problem = Problem.of(CoupledData(np.ones((2, 2, 2)), {0: np.ones((2, 5))}))
+    >>> draws = candidates(problem.data, FitSpec(rank=1), seed=0)[0]
+    >>> [factor.shape for factor in begin(problem, FitSpec(rank=1), draws, seed=0)]
+    [(2, 1), (2, 1), (2, 1), (5, 1)]
+    """
+    if spec.init != "parafac":
+        return with_sides(problem.terms, draws[0](), problem.data.sizes)
+    exact = algebraic_modes(problem.data, spec.rank, seed)
+    modes = parafac(problem, draws if exact is None else [lambda: exact, *draws])
+    return with_sides(problem.terms, modes, problem.data.sizes)
 
 
 def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[Array]:
@@ -40,11 +75,12 @@ def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[A
 
 
 def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | None:
-    """Solve the PARAFAC of a dense tensor by eigenvectors: exact where the tensor truly has rank F.
+    """Solve the PARAFAC of a dense tensor by eigenvectors: exact if the tensor truly has rank F.
 
-    On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k) Q'``, so the
-    eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes follow by least squares.
-    None where cells are missing, the tensor is sparse, or fewer than two modes have F indices.
+    On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k) Q'``,
+    so the eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes follow by
+    least squares. None if cells are missing, the tensor is sparse, or fewer than two modes have F
+    indices.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))
@@ -55,9 +91,9 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
     block = data.blocks[0]
     if block.is_sparse or block.mask is not None or np.sort(data.shape)[-2] < rank:
         return None
-    one, two = sorted(np.argsort(data.shape, kind="stable")[-2:])
-    values = np.moveaxis(np.asarray(block.values, dtype=np.float64), (one, two), (0, 1))
-    rest = values.shape[2:]
+    row, column = sorted(np.argsort(data.shape, kind="stable")[-2:])
+    values = np.moveaxis(np.asarray(block.values, dtype=np.float64), (row, column), (0, 1))
+    other_sizes = values.shape[2:]
     values = values.reshape(values.shape[0], values.shape[1], -1)
     left, right = _leading(values, rank), _leading(values.transpose(1, 0, 2), rank)
     core = np.einsum("if,ijk,jg->fgk", left, values, right, optimize=True)
@@ -67,22 +103,18 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
     except np.linalg.LinAlgError:
         return None
     first = left @ vectors
-    # With the first factor known, each column of the rest is a rank-one array: its best second factor
-    # is the leading vector over the slices.
+    # With the first factor known, each column of the rest is an array of rank one: its best second
+    # factor is the leading vector over the slices.
     slices = np.einsum("fi,ijk->fjk", np.linalg.pinv(first), values, optimize=True)
-    parts = [_rank_one(piece.reshape(piece.shape[0], *rest)) for piece in slices]
-    modes: list[Array] = [
-        np.stack([part[n] for part in parts], axis=1) for n in range(len(parts[0]))
-    ]
-    ordered = {one: first, two: modes[0]}
-    ordered.update(
-        zip([n for n in range(data.ndim) if n not in (one, two)], modes[1:], strict=True)
-    )
-    return [np.ascontiguousarray(ordered[n], dtype=data.dtype) for n in range(data.ndim)]
+    parts = [_rank_one(piece.reshape(piece.shape[0], *other_sizes)) for piece in slices]
+    columns = [np.stack([part[n] for part in parts], axis=1) for n in range(len(parts[0]))]
+    others = [n for n in range(data.ndim) if n not in (row, column)]
+    modes = dict(zip([row, column, *others], [first, *columns], strict=True))
+    return [np.ascontiguousarray(modes[n], dtype=data.dtype) for n in range(data.ndim)]
 
 
 def _leading(values: Array, rank: int) -> Array:
-    """Orthonormal basis (I, F) of the dominant subspace of the first mode, through the smaller Gram matrix."""
+    """Orthonormal basis (I, F) of the first mode's leading subspace, by the smaller Gram matrix."""
     unfolded = values.reshape(values.shape[0], -1)
     tall = unfolded.shape[0] > unfolded.shape[1]
     gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
@@ -91,7 +123,7 @@ def _leading(values: Array, rank: int) -> Array:
 
 
 def _rank_one(array: Array) -> list[Array]:
-    """Leading vector of each mode; the first takes the scale."""
+    """Leading vector of each mode; the first carries the scale."""
     vectors = []
     for mode in range(array.ndim):
         unfolded = np.moveaxis(array, mode, 0).reshape(array.shape[mode], -1)
@@ -104,39 +136,44 @@ def _rank_one(array: Array) -> list[Array]:
 
 
 def with_sides(terms: Sequence[Term], modes: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Add side factors by least squares given the modes: ``D = Y' (A^+)'``.
+    """Add the side factors, by least squares given the modes: ``D = Y' (A^+)'``.
 
     >>> from scoup.terms import terms_of
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.full((2, 1), 7.0)})
-    >>> with_sides(terms_of(data), [np.ones((2, 1)) for _ in range(3)], data.sizes)[3].round(9).tolist()
+    >>> modes = [np.ones((2, 1)) for _ in range(3)]
+    >>> with_sides(terms_of(data), modes, data.sizes)[3].round(9).tolist()
     [[7.0]]
     """
     rank, dtype = modes[0].shape[1], modes[0].dtype
     flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes[len(modes) :])]
-    return als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))[0]
+    als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))
+    return flat
 
 
-def parafac(terms: Sequence[Term], candidates: Sequence[Draw]) -> list[Array]:
-    """Fit the tensor alone by ALS from the best of the candidates, each drawn when its turn comes.
+def parafac(problem: Problem, draws: Sequence[Draw]) -> list[Array]:
+    """Fit the tensor alone by ALS, from the best of the candidates.
 
-    >>> from scoup.terms import terms_of
-    >>> modes = parafac(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [lambda: [np.ones((2, 1)) for _ in range(3)]])
+    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 8.0)))
+    >>> modes = parafac(problem, [lambda: [np.ones((2, 1)) for _ in range(3)]])
     >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
     8.0
     """
-    tensor = terms[:1]
-    # No name for a start, and one result beside the best: at a large rank each is as large as sparse data.
-    tried = (als.solve(tensor, draw(), SHORT_SWEEPS, PARAFAC_TOL) for draw in candidates)
-    return als.solve(
-        tensor, min(tried, key=lambda run: run[1][-1])[0], PARAFAC_SWEEPS, PARAFAC_TOL
-    )[0]
+    tensor = replace(problem, terms=problem.terms[:1])
+
+    def attempt(draw: Draw) -> Solution:
+        return als.solve(tensor, draw(), Stopping(CANDIDATE_SWEEPS, PARAFAC_TOL))
+
+    # A lazy minimum: only the best so far and the candidate at hand are in memory.
+    best = min(map(attempt, draws), key=lambda solution: solution.costs[-1])
+    return als.solve(tensor, best.flat, Stopping(PARAFAC_SWEEPS, PARAFAC_TOL)).flat
 
 
-def given_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:
-    """Check factors that a user starts from, and return them with the weights absorbed.
+def checked_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:
+    """Check the factors that a user starts from, and return them with the weights absorbed.
 
     >>> ones = Factors(np.array([8.0]), tuple(np.ones((2, 1)) for _ in range(3)))
-    >>> [round(factor[0].item(), 6) for factor in given_start(ones, CoupledData(np.ones((2, 2, 2))), 1)]
+    >>> flat = checked_start(ones, CoupledData(np.ones((2, 2, 2))), 1)
+    >>> [round(factor[0].item(), 6) for factor in flat]
     [2.0, 2.0, 2.0]
     """
     sizes = tuple(len(factor) for factor in start.flat)

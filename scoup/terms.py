@@ -2,29 +2,25 @@
 
 Every block (the tensor, each matrix) becomes one term ``w |W * (X - [[factors]])|^2``. A solver sees
 only the normal equations of a factor, so dense and sparse data, masks and any number of
-matrices need no code of their own there:
+matrices need no special code there:
 
     M_k (sum_b w_b G_b) = sum_b w_b R_b,   R_b = X_b(k) KR(others),   G_b = hadamard of M_n' M_n
 
 with one G for all rows where everything is observed, and one for each row where it is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup import kernels
 from scoup.block import Block, HeldOut, Observed
 from scoup.coupled import CoupledData
 from scoup.factors import khatri_rao
+from scoup.records import Array
 from scoup.tensor import SparseTensor
-
-Array = NDArray[Any]
 
 
 class Term:
@@ -48,11 +44,11 @@ class Term:
         raise NotImplementedError
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
-        """``G``: (F, F) when nothing is missing, else (I_k, F, F), one matrix a row."""
+        """``G``: (F, F) when nothing is missing, else (I_k, F, F), one matrix per row."""
         return _hadamard([grams[other] for other in self.factors if other != position])
 
     def loss(self, rhs: Array, gram: Array, factor: Array, factor_gram: Array) -> float:
-        """``|X|^2 - 2 <R, M> + <M G, M>``: the squared error from quantities the update already has."""
+        """``|X|^2 - 2 <R, M> + <M G, M>``: the squared error, from what the update has computed."""
         cross = kernels.inner(rhs, factor)
         if gram.ndim == 2:
             model = float(np.sum(gram * factor_gram, dtype=np.float64))
@@ -72,52 +68,50 @@ class DenseTerm(Term):
         super().__init__(block, weight)
         assert isinstance(block.values, np.ndarray)
         self.shape = block.shape
-        self._long = int(np.argmax(self.shape))
-        self._values = _three(block.values, self._long)
-        self._mask = (
-            None
-            if block.mask is None
-            else _three(_as_numbers(block.mask, block.values.dtype), self._long)
-        )
+        self._longest = int(np.argmax(self.shape))
+        self._values = _as_three_way(block.values, self._longest)
+        self._mask = None
+        if block.mask is not None:
+            numbers = np.asarray(block.mask).astype(block.values.dtype)
+            self._mask = _as_three_way(numbers, self._longest)
         self._partial: tuple[Array, Array] | None = None
         self._partial_mask: tuple[Array, Array] | None = None
 
     def rhs(self, flat: Sequence[Array], position: int) -> Array:
         """See :meth:`Term.rhs`."""
-        mine = [flat[k] for k in self.factors]
-        mode = self.factors.index(position)
-        if mode == self._long:
-            return kernels.spread(self._values, self._others(mine))
-        if self._partial is None or self._partial[0] is not mine[self._long]:
-            self._partial = (mine[self._long], kernels.contract(self._values, mine[self._long]))
-        return _finish(self._partial[1], mine, self._long, mode)
+        factors = [flat[k] for k in self.factors]
+        mode, longest = self.factors.index(position), factors[self._longest]
+        if mode == self._longest:
+            return kernels.spread(self._values, self._others(factors))
+        if self._partial is None or self._partial[0] is not longest:
+            self._partial = (longest, kernels.contract(self._values, longest))
+        return _contract_rest(self._partial[1], factors, self._longest, mode)
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
-        """Row Grams are an MTTKRP of the mask with the pairwise products of the factors' columns."""
+        """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""
         if self._mask is None:
             return super().gram(flat, grams, position)
-        mine = [_pairs(flat[k]) for k in self.factors]
+        pairs = [_pairs(flat[k]) for k in self.factors]
         mode = self.factors.index(position)
-        if mode == self._long:
-            packed = kernels.spread(self._mask, self._others(mine))
+        if mode == self._longest:
+            packed = kernels.spread(self._mask, self._others(pairs))
         else:
-            key = flat[self.factors[self._long]]
-            if self._partial_mask is None or self._partial_mask[0] is not key:
-                self._partial_mask = (key, kernels.contract(self._mask, mine[self._long]))
-            packed = _finish(self._partial_mask[1], mine, self._long, mode)
+            longest = flat[self.factors[self._longest]]
+            if self._partial_mask is None or self._partial_mask[0] is not longest:
+                self._partial_mask = (longest, kernels.contract(self._mask, pairs[self._longest]))
+            packed = _contract_rest(self._partial_mask[1], pairs, self._longest, mode)
         return _unpack(packed, flat[position].shape[1])
 
-    def _others(self, mine: Sequence[Array]) -> Array:
-        """Khatri-Rao product of all factors but the long one's, shaped (pre, post, F) like the data."""
-        rank = mine[0].shape[1]
-        before, after = mine[: self._long], mine[self._long + 1 :]
-        left = khatri_rao(before) if before else np.ones((1, rank), dtype=mine[0].dtype)
-        right = khatri_rao(after) if after else np.ones((1, rank), dtype=mine[0].dtype)
+    def _others(self, factors: Sequence[Array]) -> Array:
+        """Khatri-Rao product of all factors but the longest, shaped (pre, post, F) like the data."""
+        ones = np.ones((1, factors[0].shape[1]), dtype=factors[0].dtype)
+        before, after = factors[: self._longest], factors[self._longest + 1 :]
+        left, right = khatri_rao(before or [ones]), khatri_rao(after or [ones])
         return left[:, None, :] * right[None, :, :]
 
 
 class SparseTerm(Term):
-    """A sparse array of any order; never made dense, no Khatri-Rao product is formed."""
+    """A sparse array of any order: never made dense, and no Khatri-Rao product is formed."""
 
     def __init__(self, block: Block, weight: float) -> None:
         super().__init__(block, weight)
@@ -135,7 +129,7 @@ class SparseTerm(Term):
         )
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
-        """Row Grams from the listed cells: their sum, or what they leave of the whole."""
+        """Row Grams from the listed cells: their sum, or the whole without it."""
         if self._listed is None:
             return super().gram(flat, grams, position)
         rows = kernels.row_grams(
@@ -144,8 +138,36 @@ class SparseTerm(Term):
         return super().gram(flat, grams, position) - rows if self._held_out else rows
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a solver minimises: ``sum_b w_b |W_b * (X_b - model)|^2``, one term per block.
+
+    >>> problem = Problem.of(CoupledData(np.ones((2, 2, 2)), weights=[3.0]))
+    >>> problem.zero_cost, problem.masked
+    (24.0, False)
+    """
+
+    data: CoupledData
+    terms: list[Term]
+
+    @classmethod
+    def of(cls, data: CoupledData) -> "Problem":
+        """Arrange the data for the kernels."""
+        return cls(data, terms_of(data))
+
+    @property
+    def masked(self) -> bool:
+        """Whether any cell is missing."""
+        return any(term.masked for term in self.terms)
+
+    @property
+    def zero_cost(self) -> float:
+        """The objective of the model that is zero everywhere."""
+        return weighted(self.terms, [term.norm2 for term in self.terms])
+
+
 def terms_of(data: CoupledData) -> list[Term]:
-    """Make the terms of a data set, tensor first. Blocks of weight 0 stay, and count for nothing.
+    """Return the terms of a data set, tensor first; blocks of weight 0 stay and count for nothing.
 
     >>> [term.name for term in terms_of(CoupledData(np.ones((2, 2, 2)), {1: np.ones((2, 3))}))]
     ['tensor', 'matrix1']
@@ -165,8 +187,17 @@ def grams_of(flat: Sequence[Array]) -> list[Array]:
     return [kernels.gram(factor) for factor in flat]
 
 
+def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
+    """The objective: ``sum_b w_b loss_b``.
+
+    >>> weighted(terms_of(CoupledData(np.ones((2, 2, 2)), weights=[3.0])), [2.0])
+    6.0
+    """
+    return float(sum(term.weight * loss for term, loss in zip(terms, losses, strict=True)))
+
+
 def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:
-    """Squared error of each term, unweighted, at given factors.
+    """Squared error of each term, unweighted.
 
     >>> block_losses(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.zeros((2, 1))] * 3)
     [8.0]
@@ -174,15 +205,14 @@ def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:
     grams = grams_of(flat)
     losses = []
     for term in terms:
-        last = term.factors[0] if isinstance(term, SparseTerm) else _cheapest(term, flat)
-        losses.append(
-            term.loss(term.rhs(flat, last), term.gram(flat, grams, last), flat[last], grams[last])
-        )
+        position = term.factors[0] if isinstance(term, SparseTerm) else shortest(term, flat)
+        rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
+        losses.append(term.loss(rhs, gram, flat[position], grams[position]))
     return losses
 
 
-def _cheapest(term: Term, flat: Sequence[Array]) -> int:
-    """The shortest factor: its right-hand side comes from the shared partial product."""
+def shortest(term: Term, flat: Sequence[Array]) -> int:
+    """Return the position of a term's shortest factor, whose right-hand side costs least."""
     return min(term.factors, key=lambda k: len(flat[k]))
 
 
@@ -197,29 +227,25 @@ def _hadamard(matrices: Sequence[Array]) -> Array:
     return product
 
 
-def _three(values: Array, mode: int) -> Array:
+def _as_three_way(values: Array, mode: int) -> Array:
     """View a C-contiguous array as (pre, size of mode, post)."""
     shape = values.shape
     return values.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
 
 
-def _as_numbers(mask: Any, dtype: np.dtype) -> Array:
-    return np.asarray(mask).astype(dtype)
-
-
-def _finish(partial: Array, mine: Sequence[Array], long: int, mode: int) -> Array:
-    """Contract the partial product (pre, post, F) with every factor but ``mode``'s: (I_mode, F)."""
-    sizes = [len(factor) for n, factor in enumerate(mine) if n != long]
-    rest = [n for n in range(len(mine)) if n != long]
+def _contract_rest(partial: Array, factors: Sequence[Array], longest: int, mode: int) -> Array:
+    """Contract the partial product (pre, post, F) with all factors but ``mode``'s: (I_mode, F)."""
+    others = [n for n in range(len(factors)) if n != longest]
+    sizes = [len(factors[n]) for n in others]
     array = partial.reshape(*sizes, -1)
-    axis = rest.index(mode)
+    axis = others.index(mode)
     if axis > 0:
-        left = khatri_rao([mine[n] for n in rest[:axis]])
+        left = khatri_rao([factors[n] for n in others[:axis]])
         array = array.reshape(len(left), -1, array.shape[-1])
         array = np.einsum("pxf,pf->xf", array, left)
     array = array.reshape(sizes[axis], -1, array.shape[-1])
-    if axis + 1 < len(rest):
-        right = khatri_rao([mine[n] for n in rest[axis + 1 :]])
+    if axis + 1 < len(others):
+        right = khatri_rao([factors[n] for n in others[axis + 1 :]])
         return np.einsum("ixf,xf->if", array, right)
     return np.ascontiguousarray(array[:, 0, :])
 

@@ -7,7 +7,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from scoup.preprocess import preprocess
 
 from scoup import datasets
 from scoup.datasets import DatasetSpec, SizeName, Traits, brainq, facebook, facebook_excerpt
@@ -16,6 +15,7 @@ from scoup.datasets.brainq.study import NOUNS, QUESTIONS_FILE, subject_file
 from scoup.datasets.brainq_excerpt import EXCERPT_FILE
 from scoup.errors import ScoupError
 from scoup.listing import load, members
+from scoup.preprocess import preprocess
 from scoup.simulate import simulate
 from scoup.specs import Spec
 from scoup.store import write_npz

@@ -10,12 +10,12 @@ import sys
 import warnings
 
 import pytest
-from scoup.preprocess import preprocess
 
 from scoup import store
 from scoup.datasets import DatasetSpec, RemoteFile, facebook
 from scoup.download import obtain
 from scoup.errors import ScoupError, ScoupWarning
+from scoup.preprocess import preprocess
 from scoup.records import Provenance
 from tests.loopback import serve
 

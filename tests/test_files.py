@@ -14,7 +14,7 @@ from scipy import sparse
 
 from scoup import CMTF, CoupledData, HeldOut, Observed, ScoupError, SparseTensor
 from scoup.datasets.files import Options, paths, traits
-from scoup.datasets.files.couple import couple, couple_files, positions_among
+from scoup.datasets.files.couple import couple_files, positions_among
 from scoup.formats import Source, peek, read
 from scoup.seeds import generator
 

@@ -4,7 +4,6 @@ import gzip
 
 import numpy as np
 import pytest
-from scoup.preprocess import preprocess
 
 from scoup import results
 from scoup.coupled import CoupledData
@@ -16,6 +15,7 @@ from scoup.datasets.facebook.couple import couple_posts
 from scoup.datasets.facebook.read import Links, Wall
 from scoup.download import obtain
 from scoup.errors import ScoupError
+from scoup.preprocess import preprocess
 from scoup.seeds import generator
 
 ASKED = Questions(np.array([f"Q{n}?" for n in range(218)]), np.ones((60, 218)))

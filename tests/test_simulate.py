@@ -4,7 +4,6 @@ import hashlib
 
 import numpy as np
 import pytest
-from scoup.preprocess import preprocess
 
 from scoup.datasets import brainq, facebook, simulated_kinds
 from scoup.datasets.brainq.meanings import questions
@@ -19,6 +18,7 @@ from scoup.datasets.brainq.study import (
 )
 from scoup.datasets.facebook.read import read_links, read_wall
 from scoup.errors import ScoupError
+from scoup.preprocess import preprocess
 from scoup.seeds import generator
 from scoup.simulate import read_planted, simulate
 from tests.ridge import leave_two_out

@@ -7,9 +7,9 @@ from typing import Self
 from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
-from scoup.finishes._sweeps import rescale
 from scoup.measures import Context, Measure, Metric
 from scoup.records import Array, Factors
+from scoup.scale import rescale
 from scoup.seeds import generator
 from scoup.terms import terms_of
 

@@ -1,109 +1,57 @@
 """The joint merge: each repetition gets one permutation for all of its factors."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, congruence, factor_match_score, match, scale_columns, unwrap
-from scoup.merges._pieces import Pieces, common_rows, sampled_rows
-from scoup.records import Factors, Fit, Sample
+from scoup.finishes._covered import Covered
+from scoup.merges._shared import Matching, common_rows, sampled_rows
+from scoup.records import Array, Factors, Fit, Sample
+from scoup.scale import rescale, scaled_cost
 
-Array = NDArray[Any]
+LABEL = "joint merge"
+NEEDS_SCALE = True
+
 Judge = Callable[[tuple[int, ...]], float]
 
-# A repetition whose match with the reference is below this share of the typical one found other components.
-REJECT_BELOW = 0.5
-# Two components this far apart on the common rows are unrelated: there is nothing to stitch.
-UNMATCHED_BELOW = 1e-3
-# Only the first so many may become the reference: to compare every two of a thousand takes longer than to fit them.
-REFEREES = 16
+# A repetition whose match with the reference is below this share of the median found other components.
+MIN_SHARE_OF_MEDIAN_MATCH = 0.5
+# Two components with less similar common rows than this are unrelated: there is nothing to merge.
+MIN_SIMILARITY = 1e-3
+# Only the first so many may become the reference: to compare every two of a thousand repetitions
+# takes longer than to fit them.
+MAX_REFEREES = 16
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Weighted sums of the matched columns of some repetitions, and of the weights, on rows that any of all holds."""
+def merge(
+    fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, finish: ModuleType
+) -> tuple[list[Array], Matching]:
+    """Merge the repetitions that lower the cost, with one permutation per repetition.
 
-    reference: int
-    kept: tuple[int, ...]
-    totals: list[Array]
-    counts: list[Array]
-
-
-class Repetitions:
-    """Repetitions whose columns have common parts of unit norm, and how well each matches each other."""
-
-    def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample]) -> None:
-        self.samples, self.rows = samples, sampled_rows(samples)
-        self.factors = [fit.factors for fit in fits]
-        self.commons = [
-            common_rows(self.part(number), sample) for number, sample in enumerate(samples)
-        ]
-        self.shares = [fit.report.block_fits["tensor"] for fit in fits]
-        self.scores = self._scores()
-        self._aligned: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
-        self._seen: deque[Sums] = deque(maxlen=2)
-
-    def part(self, number: int) -> list[Array]:
-        """Factors of a repetition, columns scaled; made when asked for, as all together are as large as the fits."""
-        return _unit_common(self.factors[number], self.samples[number])
-
-    def _scores(self) -> Array:
-        """Match of every repetition (columns) with each that may become the reference (rows)."""
-        scores = np.ones((min(len(self.commons), REFEREES), len(self.commons)))
-        for one in range(len(scores)):
-            for other in range(one + 1, len(self.commons)):
-                scores[one, other] = factor_match_score(self.commons[one], self.commons[other])
-                if other < len(scores):
-                    scores[other, one] = scores[one, other]
-        return scores
-
-    def sums(self, reference: int, kept: tuple[int, ...]) -> Sums:
-        """Sum up repetitions matched with the reference, going on from a part of them where it was summed before."""
-        known = [
-            seen
-            for seen in self._seen
-            if seen.reference == reference and kept[: len(seen.kept)] == seen.kept
-        ]
-        start = max(known, key=lambda seen: len(seen.kept), default=None)
-        totals = [total.copy() for total in start.totals] if start else self._zeros()
-        counts = [count.copy() for count in start.counts] if start else self._zeros()
-        for number in kept[len(start.kept) if start else 0 :]:
-            order, weight, signs = self._alignment(reference, number)
-            for position, (part, index) in enumerate(
-                zip(self.part(number), self.samples[number].indices, strict=True)
-            ):
-                places = np.searchsorted(self.rows[position], index)
-                totals[position][places] += weight * signs[position] * part[:, order]
-                counts[position][places] += weight
-        self._seen.append(Sums(reference, kept, totals, counts))
-        return self._seen[-1]
-
-    def _zeros(self) -> list[Array]:
-        return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
-
-    def _alignment(self, reference: int, number: int) -> tuple[Array, Array, list[Array]]:
-        """How the columns of a repetition go with the reference's: their order, their weights, signs of each factor."""
-        if (reference, number) not in self._aligned:
-            theirs, mine = self.commons[reference], self.commons[number]
-            order, similarity = match(congruence(theirs, mine))
-            weight = np.ones_like(similarity) if number == reference else _certainty(similarity)
-            signs = [_signs(one, other[:, order]) for one, other in zip(theirs, mine, strict=True)]
-            self._aligned[reference, number] = order, weight, signs
-        return self._aligned[reference, number]
+    Columns are scaled so that their common part has unit norm. The similarity of two components is
+    the product over factors of abs(cosine) of their common parts; the assignment is Hungarian, then
+    signs follow factor by factor, and rows that several repetitions hold are averaged. The repetition
+    that agrees best with all others is the reference; one that does not match it is left out. Before
+    a finish that sets every row anew all repetitions that match are merged.
+    """
+    repetitions = Repetitions(fits, samples, data.dtype)
+    chosen: Sequence[int] = range(len(fits))
+    if finish.JUDGED and len(fits) > 1:
+        judge = _scaled_judge if finish.JUDGED == "scaled" else _finished_judge
+        chosen = admit(len(fits), judge(repetitions, data, finish))
+    return repetitions.merge(chosen)
 
 
 def admit(count: int, judge: Judge) -> tuple[int, ...]:
-    """Let repetitions in one by one, in order, each if the cost that ``judge`` finds is no higher with it.
+    """Admit repetitions one by one, in order, each if ``judge`` finds no higher cost with it.
 
-    Where those let in so far were the wrong ones, all that have come by may be better: they are tried too. What is
-    admitted of the first r never hangs on those that come after, so the cost cannot rise with r.
+    All repetitions up to this one are tried too, in case the wrong ones were admitted so far. What is
+    admitted of the first r never depends on later ones, so the cost cannot rise with r.
 
     >>> costs = {(0,): 5.0, (0, 1): 6.0, (0, 2): 4.0, (0, 1, 2): 4.5}
     >>> admit(3, costs.__getitem__)
@@ -119,37 +67,144 @@ def admit(count: int, judge: Judge) -> tuple[int, ...]:
     return best
 
 
-def merge_joint(repetitions: Repetitions, chosen: Sequence[int], data: CoupledData) -> Pieces:
-    """One permutation a repetition for all factors, then signs factor by factor, then the mean of rows seen twice.
+def _scaled_judge(repetitions: "Repetitions", data: CoupledData, finish: ModuleType) -> Judge:
+    """The cost of chosen repetitions once scaled, on one part of the data that covers them all."""
+    del finish
+    covered = Covered(data, repetitions.rows)
+    return lambda chosen: scaled_cost(covered.terms, repetitions.average(chosen).flat)
 
-    Columns are scaled so that their common part has unit norm. The similarity of two components is the product
-    over factors of abs(cosine) of their common parts; the assignment is Hungarian. The repetition that
-    agrees best with all others is the reference; one that does not match it is left out.
+
+def _finished_judge(repetitions: "Repetitions", data: CoupledData, finish: ModuleType) -> Judge:
+    """The cost of chosen repetitions after the finish."""
+
+    def judge(chosen: tuple[int, ...]) -> float:
+        flat, matching = repetitions.merge(chosen)
+        covered = Covered(data, matching.rows)
+        flat[:] = rescale(covered.terms, flat, data.ndim)
+        losses = finish.finish(covered, flat)
+        return float(sum(w * loss for w, loss in zip(data.block_weights, losses, strict=True)))
+
+    return judge
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums of matched columns over the ``matched`` repetitions, and sums of the weights.
+
+    One row for each row that any repetition holds.
     """
-    reference = _reference(repetitions, chosen)
-    scores = repetitions.scores[reference]
-    kept = _matching(scores, chosen, reference)
-    sums = repetitions.sums(reference, kept)
-    flat = [
-        np.divide(total, count, out=np.zeros_like(total), where=count > 0).astype(
-            data.dtype, copy=False
-        )
-        for total, count in zip(sums.totals, sums.counts, strict=True)
-    ]
-    seen = tuple(np.any(count > 0, axis=1) for count in sums.counts)
-    rejected = tuple(
-        number for number in range(len(repetitions.commons)) if number not in set(kept)
-    )
-    return Pieces(repetitions.rows, flat, seen, tuple(scores.tolist()), rejected, reference, True)
+
+    reference: int
+    matched: tuple[int, ...]
+    totals: list[Array]
+    weights: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """Averaged columns on the rows that any repetition holds, and which of these are filled."""
+
+    flat: list[Array]
+    filled: list[Array]
+    matched: tuple[int, ...]
+    reference: int
+
+
+class Repetitions:
+    """Repetitions whose columns have common parts of unit norm, and how well each two match."""
+
+    def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample], dtype: np.dtype) -> None:
+        self.samples, self.rows, self.dtype = samples, sampled_rows(samples), dtype
+        self.factors = [fit.factors for fit in fits]
+        self.commons = [
+            common_rows(self.scaled(number), sample) for number, sample in enumerate(samples)
+        ]
+        self.tensor_fits = [fit.report.block_fits["tensor"] for fit in fits]
+        self.scores = self._scores()
+        self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
+        self._recent: deque[Sums] = deque(maxlen=2)
+
+    def merge(self, chosen: Sequence[int]) -> tuple[list[Array], Matching]:
+        """Merge the chosen repetitions that match; rows that none of them holds are left out."""
+        average = self.average(chosen)
+        rows, flat = self.rows, average.flat
+        if not all(filled.all() for filled in average.filled):
+            rows = tuple(index[f] for index, f in zip(rows, average.filled, strict=True))
+            flat = [factor[f] for factor, f in zip(flat, average.filled, strict=True)]
+        rejected = tuple(sorted(set(range(len(self.factors))) - set(average.matched)))
+        scores = tuple(self.scores[average.reference].tolist())
+        return flat, Matching(rows, scores, rejected, average.reference, consistent=True)
+
+    def average(self, chosen: Sequence[int]) -> Average:
+        """Average the matched columns of the chosen repetitions."""
+        reference = _reference(self, chosen)
+        matched = _matching(self.scores[reference], chosen, reference)
+        sums = self._sums(reference, matched)
+        flat = [
+            np.divide(total, weight, out=np.zeros_like(total), where=weight > 0).astype(
+                self.dtype, copy=False
+            )
+            for total, weight in zip(sums.totals, sums.weights, strict=True)
+        ]
+        filled = [np.any(weight > 0, axis=1) for weight in sums.weights]
+        return Average(flat, filled, matched, reference)
+
+    def scaled(self, number: int) -> list[Array]:
+        """Return scaled factors; made on demand, since all together are as large as the fits."""
+        return _unit_common(self.factors[number], self.samples[number])
+
+    def _scores(self) -> Array:
+        """Match of every repetition (columns) with each that may become the reference (rows)."""
+        scores = np.ones((min(len(self.commons), MAX_REFEREES), len(self.commons)))
+        for row in range(len(scores)):
+            for column in range(row + 1, len(self.commons)):
+                scores[row, column] = factor_match_score(self.commons[row], self.commons[column])
+                if column < len(scores):
+                    scores[column, row] = scores[row, column]
+        return scores
+
+    def _sums(self, reference: int, matched: tuple[int, ...]) -> Sums:
+        """Sum up repetitions aligned with the reference, continuing from a recent sum if one fits."""
+        recent = [
+            sums
+            for sums in self._recent
+            if sums.reference == reference and matched[: len(sums.matched)] == sums.matched
+        ]
+        start = max(recent, key=lambda sums: len(sums.matched), default=None)
+        totals = [total.copy() for total in start.totals] if start else self._zeros()
+        weights = [weight.copy() for weight in start.weights] if start else self._zeros()
+        for number in matched[len(start.matched) if start else 0 :]:
+            order, certainty, signs = self._alignment(reference, number)
+            indices = self.samples[number].indices
+            for n, (factor, index) in enumerate(zip(self.scaled(number), indices, strict=True)):
+                positions = np.searchsorted(self.rows[n], index)
+                totals[n][positions] += certainty * signs[n] * factor[:, order]
+                weights[n][positions] += certainty
+        self._recent.append(Sums(reference, matched, totals, weights))
+        return self._recent[-1]
+
+    def _zeros(self) -> list[Array]:
+        return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
+
+    def _alignment(self, reference: int, number: int) -> tuple[Array, Array, list[Array]]:
+        """Return how columns align with the reference's: order, certainty, signs per factor."""
+        if (reference, number) not in self._alignments:
+            targets, columns = self.commons[reference], self.commons[number]
+            order, similarity = match(congruence(targets, columns))
+            same = number == reference
+            certainty = np.ones_like(similarity) if same else _certainty(similarity)
+            signs = [_signs(t, c[:, order]) for t, c in zip(targets, columns, strict=True)]
+            self._alignments[reference, number] = order, certainty, signs
+        return self._alignments[reference, number]
 
 
 def _certainty(similarity: Array) -> Array:
-    """How much a matched component counts where several repetitions saw the same row; nothing if unmatched."""
-    return np.where(similarity < UNMATCHED_BELOW, 0.0, similarity**2)
+    """Weight of a matched component where several repetitions hold the same row; 0 if unmatched."""
+    return np.where(similarity < MIN_SIMILARITY, 0.0, similarity**2)
 
 
 def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
-    """Factors with the norm of each column's common part brought to 1; a column with none stays as it is."""
+    """Scale each column so that its common part has norm 1; a column without one stays."""
     return [
         scale_columns(factor, column_norms(factor[rows]))
         for factor, rows in zip(unwrap(factors), sample.common_rows, strict=True)
@@ -157,23 +212,20 @@ def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
 
 
 def _reference(repetitions: Repetitions, chosen: Sequence[int]) -> int:
-    """The repetition that agrees best with the others; the better tensor fit decides between equals."""
-    able = [number for number in chosen if number < len(repetitions.scores)]
-    agreement = repetitions.scores[np.ix_(able, able)].mean(axis=1)
-    best = [
-        number
-        for number, mean in zip(able, agreement, strict=True)
-        if mean >= agreement.max() - 1e-9
-    ]
-    return max(best, key=lambda number: repetitions.shares[number])
+    """The repetition that agrees best with the others; the better tensor fit decides ties."""
+    referees = [number for number in chosen if number < len(repetitions.scores)]
+    agreement = repetitions.scores[np.ix_(referees, referees)].mean(axis=1)
+    close = agreement >= agreement.max() - 1e-9
+    best = [number for number, is_close in zip(referees, close, strict=True) if is_close]
+    return max(best, key=lambda number: repetitions.tensor_fits[number])
 
 
 def _matching(scores: Array, chosen: Sequence[int], reference: int) -> tuple[int, ...]:
-    """Those whose match with the reference is not far below what is typical."""
+    """Those whose match with the reference is not far below the typical one."""
     others = [scores[number] for number in chosen if number != reference]
-    bar = REJECT_BELOW * float(np.median(others)) if len(others) > 1 else 0.0
+    bar = MIN_SHARE_OF_MEDIAN_MATCH * float(np.median(others)) if len(others) > 1 else 0.0
     return tuple(number for number in chosen if number == reference or scores[number] >= bar)
 
 
-def _signs(one: Array, other: Array) -> Array:
-    return np.where(np.einsum("if,if->f", one, other) < 0, -1.0, 1.0)
+def _signs(left: Array, right: Array) -> Array:
+    return np.where(np.einsum("if,if->f", left, right) < 0, -1.0, 1.0)

@@ -1,7 +1,53 @@
-"""Solvers of the coupled factorization: name -> function(terms, flat, max_iter, tol, on_step)."""
+"""Solvers of the coupled factorization: one module each, found by listing this folder.
 
-from scoup.solvers import als, cd, opt, reference
+A solver has one function ``solve(problem, flat, stopping) -> Solution``. ``flat`` is the list
+``[*modes, *sides]`` to start from. It belongs to the solver, which replaces its items (or clears it):
+at a large rank the factors are as large as sparse data, and a start that is still held doubles them.
+A module may also declare
 
-TERM_SOLVERS = {"als": als.solve, "cd": cd.solve, "opt": opt.solve}
+- ``COMPRESSIBLE = True``: its updates of a long dense mode stay in the span of the data, so that
+  the mode may be compressed without loss (see :mod:`scoup.compress`);
+- ``NEEDS_DENSE = True``: it forms dense products of the whole data, which must fit in memory and
+  run on all threads.
+"""
 
-__all__ = ["TERM_SOLVERS", "als", "cd", "opt", "reference"]
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from scoup.records import Array
+
+Step = Callable[[float], None]
+
+
+def ignore(cost: float) -> None:
+    """Do nothing with the cost of a step."""
+    del cost
+
+
+class Stopping(NamedTuple):
+    """When a solver stops, and whom it tells the cost after each step.
+
+    >>> stopping = Stopping(max_iter=9, tol=0.1)
+    >>> stopping.reason([4.0, 3.0]), stopping.reason([3.0, 2.9]), stopping.reason([1e-9], floor=1e-6)
+    ('', 'converged', 'exact')
+    """
+
+    max_iter: int
+    tol: float
+    on_step: Step = ignore
+
+    def reason(self, costs: Sequence[float], floor: float = -1.0) -> str:
+        """Say why to stop after these costs: '' to go on, below ``floor`` all is rounding."""
+        if costs[-1] <= floor:
+            return "exact"
+        if len(costs) > 1 and abs(costs[-2] - costs[-1]) <= self.tol * costs[-2]:
+            return "converged"
+        return ""
+
+
+class Solution(NamedTuple):
+    """Where one start led: raw factors, the cost after each step, and why it stopped."""
+
+    flat: list[Array]
+    costs: list[float]
+    stop: str

@@ -2,29 +2,26 @@
 
     [A (.) B; M]^+ = (A'A * B'B + M'M)^+ [(A (.) B)', M']
 
-Missing cells are left out exactly: each row then has its own F x F system. They also slow the
-sweeps down, so that with them each sweep sets out from a point further along the last step; one that raises the
-cost is not taken. Where nothing is missing the iterates are those of Algorithm 1.
+Missing cells are left out exactly: each row then has its own F x F system. They also slow the sweeps
+down, so with them each sweep starts further along the last step (:mod:`scoup.solvers._strides`).
+Without missing cells the iterates are those of Algorithm 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup import kernels
 from scoup.linear import solve_normal
-from scoup.terms import Term, grams_of
+from scoup.records import Array
+from scoup.solvers import Solution, Stopping
+from scoup.solvers._strides import Strides
+from scoup.terms import Problem, Term, grams_of, weighted
 
-Array = NDArray[Any]
+COMPRESSIBLE = True
+
+# Given Gram matrix, right-hand side and the old factor, return the new factor.
 Update = Callable[[Array, Array, Array], Array]
-
-# Sweeps before the first long stride; its length in steps, how it grows when taken and shrinks when not.
-SETTLE = 3
-STRIDE, LONGEST, GROW, SHRINK = 0.5, 3.0, 1.5, 0.3
 
 
 def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
@@ -37,141 +34,110 @@ def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
     return solve_normal(gram, rhs)
 
 
-def sweep(
-    terms: Sequence[Term],
-    flat: Sequence[Array],
-    grams: Sequence[Array],
-    positions: Sequence[int] | None = None,
-    update: Update = least_squares,
-) -> tuple[list[Array], list[Array], list[float]]:
-    """Update each factor once, modes first, then sides; return factors, Grams and the loss of each term.
+def solve(
+    problem: Problem, flat: list[Array], stopping: Stopping, update: Update = least_squares
+) -> Solution:
+    """Sweep until the cost changes by less than ``tol`` of itself.
 
-    The cost ``sum_b w_b loss_b`` never rises, since every update minimises it over one factor.
+    ``max_iter`` counts rejected sweeps too; the costs are those of accepted sweeps and never rise.
 
     >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
-    >>> flat = [np.ones((2, 1)) for _ in range(3)]
-    >>> sweep(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat))[2]
-    [0.0]
+    >>> start = [np.ones((2, 1)) for _ in range(3)]
+    >>> solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(10, 1e-6)).stop
+    'exact'
     """
-    flat, grams = list(flat), list(grams)
-    losses = advance(terms, flat, grams, positions, update)
-    return flat, grams, losses
+    grams, costs, reason = grams_of(flat), list[float](), ""
+    floor = problem.zero_cost * float(np.finfo(flat[0].dtype).eps)
+    strides = Strides(flat) if problem.masked and update is least_squares else None
+    for _ in range(stopping.max_iter):
+        order = strides.set_out(flat, grams) if strides else None
+        cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, update))
+        if strides and not strides.accept(cost, flat, grams):
+            continue
+        costs.append(cost)
+        stopping.on_step(cost)
+        if reason := stopping.reason(costs, floor):
+            break
+    return Solution(flat, costs, reason or "max_iter")
 
 
-def advance(
+def sweep(
     terms: Sequence[Term],
     flat: list[Array],
     grams: list[Array],
     positions: Sequence[int] | None = None,
     update: Update = least_squares,
 ) -> list[float]:
-    """Make a :func:`sweep` in place: each old factor is let go when its new one is there.
+    """Update each factor once, in place, modes first, then sides; return the loss of each term.
+
+    The cost ``sum_b w_b loss_b`` never rises, since every update minimises it over one factor.
 
     >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
     >>> flat = [np.ones((2, 1)) for _ in range(3)]
-    >>> advance(terms_of(CoupledData(np.full((2, 2, 2), 5.0))), flat, grams_of(flat)), flat[0].round(9).tolist()
-    ([0.0], [[5.0], [5.0]])
+    >>> sweep(Problem.of(CoupledData(np.full((2, 2, 2), 5.0))).terms, flat, grams_of(flat))
+    [0.0]
+    >>> flat[0].round(9).tolist()
+    [[5.0], [5.0]]
     """
     order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
-    for place, position in enumerate(order):
-        gram, rhs, final = _normal_equations(terms, flat, grams, position, order[place + 1 :])
-        flat[position] = update(gram, rhs, flat[position])
-        grams[position] = kernels.gram(flat[position])
-        for number, own_gram, own_rhs in final:
-            losses[number] = terms[number].loss(own_rhs, own_gram, flat[position], grams[position])
-        # Let go before the next are made: at a large rank they are as large as sparse data.
-        del gram, rhs, final
+    for count, position in enumerate(order, start=1):
+        finished = _update_factor(terms, flat, grams, position, order[count:], update)
+        for number, loss in finished.items():
+            losses[number] = loss
     return losses
 
 
-def _normal_equations(
+def _update_factor(
     terms: Sequence[Term],
-    flat: Sequence[Array],
-    grams: Sequence[Array],
+    flat: list[Array],
+    grams: list[Array],
     position: int,
     later: Sequence[int],
-) -> tuple[Array, Array, list[tuple[int, Array, Array]]]:
-    """Sum ``w_b G_b`` and ``w_b R_b`` over the terms of a factor; with them each term whose last update this is."""
-    mine = [(number, term) for number, term in enumerate(terms) if position in term.factors]
-    # A factor that only weightless blocks ask for is still defined: their weight counts as 1.
-    weightless = not any(term.weight for _, term in mine)
-    gram, rhs, final, spare = None, None, [], False
-    for number, term in mine:
-        weight, last = term.weight or float(weightless), not set(term.factors) & set(later)
+    update: Update,
+) -> dict[int, float]:
+    """Update one factor; return the loss of each term that no ``later`` update changes.
+
+    A function of its own, so that the normal equations, which at a large rank are as large as
+    sparse data, are released before the next ones are formed.
+    """
+    involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
+    # A factor of weightless blocks alone is still defined: their weight counts as 1.
+    weightless = not any(term.weight for _, term in involved)
+    gram, rhs, final = None, _RunningSum(), []
+    for number, term in involved:
+        weight = term.weight or float(weightless)
+        last = not set(term.factors) & set(later)
         if not weight and not last:
             continue
-        own_gram, own = term.gram(flat, grams, position), term.rhs(flat, position)
-        # A loss is that of a term's last update: earlier right-hand sides need not be kept.
-        final += [(number, own_gram, own)] if last else []
+        term_gram, term_rhs = term.gram(flat, grams, position), term.rhs(flat, position)
+        if last:
+            final.append((number, term_gram, term_rhs))
         if weight:
-            gram = weight * own_gram if gram is None else gram + weight * own_gram
-            scaled = own if weight == 1 else weight * own
-            # A sum is ours to add to, and so is a side of its own; a view may be on what a term keeps for later.
-            rhs = scaled if rhs is None else np.add(rhs, scaled, out=rhs if spare else None)
-            spare = rhs is not own or (not last and own.flags.owndata)
+            gram = weight * term_gram if gram is None else gram + weight * term_gram
+            rhs.add(weight, term_rhs, reusable=not last)
     assert gram is not None
-    assert rhs is not None
-    return gram, rhs, final
+    flat[position] = update(gram, rhs.total, flat[position])
+    grams[position] = kernels.gram(flat[position])
+    return {
+        number: terms[number].loss(term_rhs, term_gram, flat[position], grams[position])
+        for number, term_gram, term_rhs in final
+    }
 
 
-def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
-    """The objective: ``sum_b w_b loss_b``.
+class _RunningSum:
+    """``sum_b w_b R_b``, added up in place where nobody else holds the array, to save a copy."""
 
-    >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
-    >>> weighted(terms_of(CoupledData(np.ones((2, 2, 2)), weights=[3.0])), [2.0])
-    6.0
-    """
-    return float(sum(term.weight * loss for term, loss in zip(terms, losses, strict=True)))
+    def __init__(self) -> None:
+        self.total: Array = np.empty(0)
+        self._writable = False
 
-
-def solve(
-    terms: Sequence[Term],
-    flat: Sequence[Array],
-    max_iter: int,
-    tol: float,
-    on_step: Callable[[float], None] = lambda cost: None,
-    update: Update = least_squares,
-) -> tuple[list[Array], list[float], str]:
-    """Sweep until the cost changes by less than ``tol`` of itself; return factors, costs and why it stopped.
-
-    ``max_iter`` counts the sweeps that were not taken as well; the costs are of those that were, and never rise.
-
-    >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
-    >>> solve(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)], 10, 1e-6)[2]
-    'exact'
-    """
-    flat, grams, stop = list(flat), grams_of(flat), "max_iter"
-    costs: list[float] = []
-    floor = weighted(terms, [term.norm2 for term in terms]) * np.finfo(flat[0].dtype).eps
-    hurried = update is least_squares and any(term.masked for term in terms)
-    last: list[Array] = []
-    stride, plain, order = STRIDE, SETTLE, list(range(len(flat)))
-    # The first factor to be updated is never read: best the longest, whose products with the data cost most.
-    longest_first = sorted(order, key=lambda n: -len(flat[n]))
-    for _ in range(max_iter):
-        strides = hurried and not plain
-        ahead = (
-            [f + stride * (f - old) for f, old in zip(flat, last, strict=True)] if strides else flat
-        )
-        its_grams, kept = grams_of(ahead) if strides else grams, list(flat) if hurried else []
-        order = longest_first if strides else order
-        cost = weighted(terms, advance(terms, ahead, its_grams, order, update))
-        if strides and cost > costs[-1]:
-            plain, stride = 1, SHRINK * stride
-            continue
-        plain, stride = max(plain - 1, 0), min(GROW * stride, LONGEST) if strides else stride
-        last, flat, grams = kept, ahead, its_grams
-        costs.append(cost)
-        on_step(cost)
-        if cost <= floor:
-            stop = "exact"
-            break
-        if len(costs) > 1 and abs(costs[-2] - cost) <= tol * costs[-2]:
-            stop = "converged"
-            break
-    return flat, costs, stop
+    def add(self, weight: float, part: Array, reusable: bool) -> None:
+        """Add ``weight * part``; ``reusable`` says that the caller needs ``part`` no more."""
+        scaled = part if weight == 1 else weight * part
+        if self.total.size:
+            self.total = np.add(self.total, scaled, out=self.total if self._writable else None)
+        else:
+            self.total = scaled
+        # A view may be of an array that a term caches for later.
+        self._writable = self.total is not part or (reusable and part.flags.owndata)

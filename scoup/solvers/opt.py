@@ -1,98 +1,91 @@
 """All factors at once: L-BFGS on the same objective, with the same masks and weights."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoup.solvers._lbfgs import Stop, minimise
-from scoup.solvers.als import weighted
-from scoup.terms import Term, grams_of
+from scoup.records import Array
+from scoup.solvers import Solution, Stopping
+from scoup.solvers._lbfgs import Limits, minimise
+from scoup.terms import Problem, Term, grams_of, weighted
 
-Array = NDArray[Any]
-
-
-# Past steps to learn the curvature from. Thirty of them were no better than five on planted data, and each takes as
-# much memory as the factors.
+# Past steps to learn the curvature from. Thirty were no better than five on planted data, and each
+# takes as much memory as the factors.
 PAIRS = 5
 
 
-def cost_and_gradient(
-    terms: Sequence[Term], flat: Sequence[Array], out: list[Array] | None = None
-) -> tuple[float, list[Array]]:
-    """Return ``sum_b w_b loss_b`` and its gradient in each factor, ``2 sum_b w_b (M G_b - R_b)``, written to ``out``.
-
-    >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
-    >>> cost_and_gradient(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1)) for _ in range(3)])[0]
-    0.0
-    """
-    grams, losses = grams_of(flat), [0.0] * len(terms)
-    gradients = [np.empty_like(factor) for factor in flat] if out is None else out
-    for gradient in gradients:
-        gradient[:] = 0.0
-    for number, term in enumerate(terms):
-        for position in term.factors:
-            rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
-            shared = gram.ndim == 2
-            model = (
-                flat[position] @ gram if shared else np.einsum("if,ifg->ig", flat[position], gram)
-            )
-            if position == term.factors[-1]:
-                losses[number] = term.loss(rhs, gram, flat[position], grams[position])
-            # In place: a factor can be as large as sparse data.
-            model -= rhs
-            model *= 2.0 * term.weight
-            gradients[position] += model
-            del rhs, model
-    return weighted(terms, losses), gradients
-
-
-def solve(
-    terms: Sequence[Term],
-    flat: Sequence[Array],
-    max_iter: int,
-    tol: float,
-    on_step: Callable[[float], None] = lambda cost: None,
-) -> tuple[list[Array], list[float], str]:
+def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     """Minimise by L-BFGS from ``flat``; accepted steps never raise the cost.
 
     >>> from scoup.coupled import CoupledData
-    >>> from scoup.terms import terms_of
     >>> start = [np.full((2, 1), 0.5) for _ in range(3)]
-    >>> round(solve(terms_of(CoupledData(np.ones((2, 2, 2)))), start, 50, 1e-9)[1][-1], 6)
+    >>> solution = solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(50, 1e-9))
+    >>> round(solution.costs[-1], 6)
     0.0
     """
     shapes, dtype = [factor.shape for factor in flat], flat[0].dtype
-    scale = weighted(terms, [term.norm2 for term in terms]) or 1.0
-    point = np.concatenate([factor.ravel() for factor in flat]).astype(np.float64, copy=False)
-    del flat
+    scale = problem.zero_cost or 1.0
     costs: list[float] = []
+    point = np.concatenate([factor.ravel() for factor in flat]).astype(np.float64, copy=False)
+    flat.clear()
 
     def evaluate(at: Array, gradient: Array) -> float:
-        cost, _ = cost_and_gradient(
-            terms, unpack(at, shapes, dtype), unpack(gradient, shapes, gradient.dtype)
-        )
+        factors, gradients = unpack(at, shapes, dtype), unpack(gradient, shapes, gradient.dtype)
+        cost, _ = cost_and_gradient(problem.terms, factors, gradients)
         gradient /= scale
         return cost / scale
 
     def record(cost: float) -> None:
         costs.append(cost * scale)
-        on_step(costs[-1])
+        stopping.on_step(costs[-1])
 
-    last, converged = minimise(evaluate, point, PAIRS, Stop(max_iter, tol * 1e-2), record)
-    return (
-        unpack(point, shapes, dtype),
-        costs or [last * scale],
-        "converged" if converged else "max_iter",
-    )
+    limits = Limits(stopping.max_iter, stopping.tol * 1e-2)
+    cost, converged = minimise(evaluate, point, PAIRS, limits, record)
+    reason = "converged" if converged else "max_iter"
+    return Solution(unpack(point, shapes, dtype), costs or [cost * scale], reason)
+
+
+def cost_and_gradient(
+    terms: Sequence[Term], flat: Sequence[Array], out: list[Array] | None = None
+) -> tuple[float, list[Array]]:
+    """Return ``sum_b w_b loss_b`` and its gradient in each factor, written to ``out`` if passed.
+
+    The gradient is ``2 sum_b w_b (M G_b - R_b)``.
+
+    >>> from scoup.coupled import CoupledData
+    >>> ones = [np.ones((2, 1)) for _ in range(3)]
+    >>> cost_and_gradient(Problem.of(CoupledData(np.ones((2, 2, 2)))).terms, ones)[0]
+    0.0
+    """
+    grams = grams_of(flat)
+    gradients = [np.empty_like(factor) for factor in flat] if out is None else out
+    for gradient in gradients:
+        gradient[:] = 0.0
+    losses = [_add_gradient(term, flat, grams, gradients) for term in terms]
+    return weighted(terms, losses), gradients
+
+
+def _add_gradient(
+    term: Term, flat: Sequence[Array], grams: Sequence[Array], gradients: list[Array]
+) -> float:
+    """Add a term's gradient in each of its factors; return its loss."""
+    loss = 0.0
+    for position in term.factors:
+        factor = flat[position]
+        rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
+        model = factor @ gram if gram.ndim == 2 else np.einsum("if,ifg->ig", factor, gram)
+        if position == term.factors[-1]:
+            loss = term.loss(rhs, gram, factor, grams[position])
+        # In place, and released before the next: each is as large as the factor.
+        model -= rhs
+        model *= 2.0 * term.weight
+        gradients[position] += model
+        del rhs, model
+    return loss
 
 
 def unpack(vector: Array, shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> list[Array]:
-    """Cut a vector into factor matrices of the given shapes; views, where the type is its own.
+    """Cut a vector into factor matrices of these shapes; views if the type is the vector's.
 
     >>> [factor.tolist() for factor in unpack(np.arange(3.0), [(1, 1), (2, 1)], np.dtype(float))]
     [[[0.0]], [[1.0], [2.0]]]

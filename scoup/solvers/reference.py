@@ -1,64 +1,54 @@
 """Algorithm 1 of the paper as printed: explicit unfolding, Khatri-Rao product and pseudoinverse.
 
-Slow on purpose: it is the baseline the paper compares with. Dense data, nothing missing.
+Slow on purpose: it is the baseline that the paper compares with. Dense data without missing cells.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
+from scoup.records import Array
+from scoup.solvers import Solution, Stopping
 from scoup.tensor import SparseTensor
+from scoup.terms import Problem
 
-Array = NDArray[Any]
+NEEDS_DENSE = True
 
 
-def solve(
-    data: CoupledData,
-    flat: Sequence[Array],
-    max_iter: int,
-    tol: float,
-    on_step: Callable[[float], None] = lambda cost: None,
-) -> tuple[list[Array], list[float], str]:
-    """Run Algorithm 1 from ``flat``; block weights enter as ``sqrt(w)`` on the stacked rows.
+def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
+    """Run Algorithm 1; block weights enter as ``sqrt(w)`` on the stacked rows.
 
-    >>> data = CoupledData(np.ones((2, 2, 2)))
-    >>> round(solve(data, [np.ones((2, 1)) for _ in range(3)], 3, 0.0)[1][-1], 12)
+    >>> start = [np.ones((2, 1)) for _ in range(3)]
+    >>> solution = solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(3, 0.0))
+    >>> round(solution.costs[-1], 12)
     0.0
     """
+    data = problem.data
     if data.is_masked:
         raise ScoupError.expected("solver", "als, cd or opt when cells are missing", "'reference'")
     tensor, *matrices = [_dense(block.values) for block in data.blocks]
-    roots = np.sqrt(data.block_weights)
-    unfolded = [
-        np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1) for mode in range(tensor.ndim)
-    ]
-    owners = [block.factors[0] for block in data.blocks[1:]]
-    flat, costs, stop = list(flat), [], "max_iter"
-    for _ in range(max_iter):
-        for mode in range(tensor.ndim):
-            mine = [side for side, owner in enumerate(owners) if owner == mode]
-            others = [flat[n] for n in range(tensor.ndim) if n != mode]
-            left = [roots[0] * unfolded[mode], *(roots[1 + side] * matrices[side] for side in mine)]
-            right = [
-                roots[0] * khatri_rao(others),
-                *(roots[1 + side] * flat[tensor.ndim + side] for side in mine),
-            ]
-            flat[mode] = np.hstack(left) @ np.linalg.pinv(np.vstack(right)).T
-        for side, owner in enumerate(owners):
-            flat[tensor.ndim + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
-        costs.append(_cost(unfolded[0], matrices, owners, flat, data.block_weights))
-        on_step(costs[-1])
-        if len(costs) > 1 and abs(costs[-2] - costs[-1]) <= tol * costs[-2]:
-            stop = "converged"
+    order, roots = data.ndim, np.sqrt(data.block_weights)
+    unfolded = [np.moveaxis(tensor, n, 0).reshape(tensor.shape[n], -1) for n in range(order)]
+    costs, reason = list[float](), ""
+    for _ in range(stopping.max_iter):
+        for mode in range(order):
+            coupled = [side for side, owner in enumerate(data.owners) if owner == mode]
+            others = [flat[n] for n in range(order) if n != mode]
+            rows = [roots[0] * unfolded[mode]]
+            rows += [roots[1 + side] * matrices[side] for side in coupled]
+            columns = [roots[0] * khatri_rao(others)]
+            columns += [roots[1 + side] * flat[order + side] for side in coupled]
+            flat[mode] = np.hstack(rows) @ np.linalg.pinv(np.vstack(columns)).T
+        for side, owner in enumerate(data.owners):
+            flat[order + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
+        costs.append(_cost(unfolded[0], matrices, data, flat))
+        stopping.on_step(costs[-1])
+        if reason := stopping.reason(costs):
             break
-    return flat, costs, stop
+    return Solution(flat, costs, reason or "max_iter")
 
 
 def _dense(values: Array | SparseTensor) -> Array:
@@ -66,19 +56,14 @@ def _dense(values: Array | SparseTensor) -> Array:
 
 
 def _cost(
-    unfolded: Array,
-    matrices: Sequence[Array],
-    owners: Sequence[int],
-    flat: Sequence[Array],
-    weights: Sequence[float],
+    unfolded: Array, matrices: Sequence[Array], data: CoupledData, flat: Sequence[Array]
 ) -> float:
     """The objective, from the residuals themselves."""
-    order = len(flat) - len(matrices)
-    residual = unfolded - flat[0] @ khatri_rao(flat[1:order]).T
-    cost = weights[0] * float(np.sum(residual * residual, dtype=np.float64))
-    for weight, matrix, owner, side in zip(
-        weights[1:], matrices, owners, flat[order:], strict=True
-    ):
+    residual = unfolded - flat[0] @ khatri_rao(flat[1 : data.ndim]).T
+    weight, *weights = data.block_weights
+    cost = weight * float(np.sum(residual * residual, dtype=np.float64))
+    sides = flat[data.ndim :]
+    for weight, matrix, owner, side in zip(weights, matrices, data.owners, sides, strict=True):
         error = matrix - flat[owner] @ side.T
         cost += weight * float(np.sum(error * error, dtype=np.float64))
     return cost

@@ -1,9 +1,7 @@
-"""Values: what a plan makes of the data before it is sampled, one module each, found by listing this folder.
+"""Values: how a plan transforms the data before sampling, one module each, found by listing.
 
-Each module has ``apply(data) -> CoupledData``. Tensor and matrices keep their shapes.
+Each module has ``apply(data) -> CoupledData``; tensor and matrices keep their shapes.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -12,7 +10,9 @@ from scoup.listing import load
 
 
 def view(data: CoupledData, values: str = "unchanged", weights: Any = "paper") -> CoupledData:
-    """Return the data as a plan factorizes it: transformed, weighted, and without matrices of weight zero.
+    """Return the data as a plan factorizes it: transformed and weighted.
+
+    If all matrices have weight zero they are left out.
 
     ``weights`` are ``"paper"`` (all 1), ``"balanced"`` (1 / squared norm), numbers, tensor first, or
     ``{"balanced": numbers}``, which multiply the balanced ones.
@@ -29,13 +29,8 @@ def view(data: CoupledData, values: str = "unchanged", weights: Any = "paper") -
         balanced = prepared.with_weights("balanced").block_weights
         if len(weights["balanced"]) != len(balanced):
             return prepared.with_weights(weights["balanced"])  # which refuses them in a sentence
-        weights = [
-            share * weight for share, weight in zip(weights["balanced"], balanced, strict=True)
-        ]
+        weights = [relative * b for relative, b in zip(weights["balanced"], balanced, strict=True)]
     if not isinstance(weights, str) and not any(list(weights)[1:]):
-        # A matrix that counts for nothing is left out: it would take part in the densities and cost a pass per sweep.
-        prepared, weights = (
-            CoupledData(prepared.blocks[0].values, tensor_mask=prepared.blocks[0].mask),
-            weights[:1],
-        )
+        # Matrices that count for nothing would still enter the densities and cost a pass per sweep.
+        return CoupledData.from_blocks(prepared.blocks[:1], list(weights)[:1])
     return prepared.with_weights(weights)

@@ -1,15 +1,12 @@
 """Replace the values of a sparse tensor, and of nothing else."""
 
 from collections.abc import Callable
-from typing import Any
-
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.records import Array
 from scoup.tensor import SparseTensor
-
-Array = NDArray[Any]
 
 
 def revalued(data: CoupledData, name: str, change: Callable[[SparseTensor], Array]) -> CoupledData:
@@ -17,10 +14,5 @@ def revalued(data: CoupledData, name: str, change: Callable[[SparseTensor], Arra
     tensor = data.blocks[0].values
     if not isinstance(tensor, SparseTensor):
         raise ScoupError.expected(f"values: {name}", "a sparse tensor of counts", "a dense one")
-    masks = {
-        mode: [block.mask for block in data.blocks[1:] if block.factors[0] == mode]
-        for mode in data.matrices
-    }
-    return CoupledData(
-        tensor.with_values(change(tensor)), data.matrices, data.blocks[0].mask, masks
-    )
+    block = replace(data.blocks[0], values=tensor.with_values(change(tensor)))
+    return CoupledData.from_blocks([block, *data.blocks[1:]], "paper")

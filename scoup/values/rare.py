@@ -1,14 +1,15 @@
 """1 / the number of last-mode indices (days) on which the first two modes (users) meet.
 
-Long conversations, which otherwise drown everything, count for next to nothing, while a poster who writes on many
-walls on one day, and never otherwise, keeps all of his weight.
+Long conversations, which otherwise drown everything, count for next to nothing, while a poster who
+writes on many walls on one day, and never otherwise, keeps his full weight.
 """
 
 import numpy as np
 
 from scoup.coupled import CoupledData
+from scoup.records import Array
 from scoup.tensor import SparseTensor
-from scoup.values._cells import Array, revalued
+from scoup.values._cells import revalued
 
 
 def apply(data: CoupledData) -> CoupledData:

@@ -1,4 +1,4 @@
-"""Images centred over the things that the matrix is about, answers standardised column by column."""
+"""Images centred over the rows of the matrix, answers standardised column by column."""
 
 import numpy as np
 
@@ -8,7 +8,10 @@ from scoup.tensor import SparseTensor
 
 
 def apply(data: CoupledData) -> CoupledData:
-    """Return a dense tensor centred over the mode of its one matrix, whose columns have mean 0 and spread 1."""
+    """Centre a dense tensor over the mode of its one matrix, and standardise that matrix.
+
+    The columns of the matrix get mean 0 and standard deviation 1.
+    """
     if len(data.blocks) != 2 or data.is_masked or data.blocks[0].is_sparse:
         raise ScoupError.expected(
             "values: standardised",
@@ -16,15 +19,15 @@ def apply(data: CoupledData) -> CoupledData:
             data.sizes,
         )
     tensor, matrix = (_dense(block.values).astype(np.float64) for block in data.blocks)
-    things = data.blocks[1].factors[0]
-    tensor = tensor - tensor.mean(axis=things, keepdims=True)
+    mode = data.owners[0]
+    tensor = tensor - tensor.mean(axis=mode, keepdims=True)
     spread = matrix.std(axis=0)
     matrix = (matrix - matrix.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
     if not tensor.any() or not matrix.any():
         raise ScoupError.expected(
             "data", "a tensor and a matrix that differ between things", "constant ones"
         )
-    return CoupledData(tensor, {things: matrix})
+    return CoupledData(tensor, {mode: matrix})
 
 
 def _dense(values: np.ndarray | SparseTensor) -> np.ndarray:

@@ -136,9 +136,9 @@ def test_halves_share_no_row_of_the_mode_that_is_split():
     )
     mode, one, two = split(data, seed=3, number=1)
     assert mode == 1
-    rows = np.concatenate([part.matrices[1][:, 0] for part in (one, two)])
+    rows = np.concatenate([part.matrices[1][0][:, 0] for part in (one, two)])
     assert sorted(rows) == list(np.arange(9.0) + 1)
-    assert np.array_equal(one.tensor[:, 0, :], data.tensor[:, int(one.matrices[1][0, 0]) - 1, :])
+    assert np.array_equal(one.tensor[:, 0, :], data.tensor[:, int(one.matrices[1][0][0, 0]) - 1, :])
 
 
 def test_agreement_is_the_factor_match_score_in_parts():

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pooch import file_hash
-from scoup.preprocess import preprocess
 
 from scoup.datasets import DatasetSpec, brainq, brainq_excerpt, facebook_excerpt
 from scoup.datasets.brainq.study import NOUNS, QUESTIONS_FILE
 from scoup.download import obtain
+from scoup.preprocess import preprocess
 from tests.ridge import leave_two_out
 
 FOLDER = Path(os.environ.get("SCOUP_DATA") or "no-such-folder")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scoup.preprocess import preprocess
 
 from scoup import pipeline
 from scoup.experiments._records import Model
@@ -13,6 +12,7 @@ from scoup.experiments.anomaly import kinds
 from scoup.experiments.anomaly.detect import detect
 from scoup.experiments.leave_two_out import choices, folds, rival
 from scoup.experiments.leave_two_out.measure import all_pairs
+from scoup.preprocess import preprocess
 from scoup.specs import PlanSpec
 from scoup.values import view
 

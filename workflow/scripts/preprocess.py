@@ -1,9 +1,8 @@
 """Turn raw files into coupled data."""
 
-from scoup.preprocess import preprocess
-
 from scoup import results
 from scoup.job import job
+from scoup.preprocess import preprocess
 
 with job(snakemake):
     spec = snakemake.params.spec

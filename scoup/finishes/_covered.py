@@ -1,0 +1,70 @@
+"""The rows that a merged model covers, and the data on them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scoup.coupled import CoupledData
+from scoup.memory import release
+from scoup.records import Array
+from scoup.solvers import als
+from scoup.terms import Term, block_losses, grams_of, terms_of
+
+
+class Covered:
+    """The covered ``rows`` of each factor and the ``terms`` of the data on them.
+
+    Elsewhere the model is zero, so nothing more is needed to scale or refit it.
+
+    >>> covered = Covered(CoupledData(np.ones((2, 2, 2))), (np.array([1]), np.arange(2), np.arange(2)))
+    >>> flat = [np.ones((1, 1)), np.ones((2, 1)), np.ones((2, 1))]
+    >>> covered.losses(flat), [mask.tolist() for mask in covered.expand(flat)], flat[0].tolist()
+    ([4.0], [[False, True], [True, True], [True, True]], [[0.0], [1.0]])
+    """
+
+    def __init__(self, data: CoupledData, rows: tuple[Array, ...]) -> None:
+        self.data, self.rows = data, rows
+        part = data if self._is_whole() else data.select(rows)
+        self.terms: list[Term] = terms_of(part)
+        self._outside = [
+            max(block.norm2 - inner.norm2, 0.0)
+            for block, inner in zip(data.blocks, part.blocks, strict=True)
+        ]
+
+    def sweep(self, flat: list[Array], sweeps: int) -> None:
+        """Make ALS sweeps over the covered rows, in place."""
+        grams = grams_of(flat)
+        for _ in range(sweeps):
+            als.sweep(self.terms, flat, grams)
+
+    def losses(self, flat: Sequence[Array]) -> list[float]:
+        """Squared error of each block of the whole data: of the covered rows, and outside them."""
+        inner = block_losses(self.terms, flat)
+        return [loss + outside for loss, outside in zip(inner, self._outside, strict=True)]
+
+    def expand(self, flat: list[Array]) -> tuple[Array, ...]:
+        """Put the covered rows into whole factors, in place; return which rows were covered.
+
+        The terms are dropped and their memory is returned to the system first: next to factors of
+        all rows there may be no room for them.
+        """
+        self.terms = []
+        release()
+        masks = tuple(np.zeros(size, dtype=bool) for size in self.data.sizes)
+        for position, (mask, rows) in enumerate(zip(masks, self.rows, strict=True)):
+            mask[rows] = True
+            if len(flat[position]) < len(mask):
+                whole = np.zeros((len(mask), flat[position].shape[1]), flat[position].dtype)
+                whole[rows] = flat[position]
+                flat[position] = whole
+        return masks
+
+    def extend(self, flat: list[Array]) -> None:
+        """Cover all rows, with zeros where no repetition was, in place."""
+        self.expand(flat)
+        self.rows = tuple(np.arange(size) for size in self.data.sizes)
+        self.terms, self._outside = terms_of(self.data), [0.0] * len(self.data.blocks)
+
+    def _is_whole(self) -> bool:
+        sizes = self.data.sizes
+        return all(rows.size == size for rows, size in zip(self.rows, sizes, strict=True))

@@ -1,0 +1,59 @@
+"""The best scale of each component of a model, by least squares on the data."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scoup.linear import pseudoinverse
+from scoup.records import Array
+from scoup.terms import Term, grams_of, shortest
+
+
+def rescale(terms: Sequence[Term], flat: Sequence[Array], order: int) -> list[Array]:
+    """Scale each component to the data: one lambda for the tensor, one vector per matrix.
+
+    ``min_l |W * (X - sum_f l_f a_f o b_f o c_f)|^2`` is an F x F system. The lambda of the tensor goes
+    to its ``order`` modes and is divided out of the sides, whose scale is found in the same way.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> terms = terms_of(CoupledData(np.full((2, 2, 2), 8.0)))
+    >>> [round(float(factor[0, 0]), 6) for factor in rescale(terms, [np.ones((2, 1))] * 3, 3)]
+    [2.0, 2.0, 2.0]
+    """
+    grams = grams_of(flat)
+    scales = [_best_scale(term, flat, grams)[0] for term in terms]
+    size = np.abs(scales[0]) ** (1.0 / order)
+    sign = np.where(scales[0] < 0, -1.0, 1.0)
+    scaled = [factor * size * (sign if n == 0 else 1.0) for n, factor in enumerate(flat[:order])]
+    for term, scale in zip(terms[1:], scales[1:], strict=True):
+        owner, side = term.factors
+        mode_scale = size * (sign if owner == 0 else 1.0)
+        scaled.append(flat[side] * scale / np.where(mode_scale == 0, 1.0, mode_scale))
+    return [np.ascontiguousarray(factor, dtype=flat[0].dtype) for factor in scaled]
+
+
+def scaled_cost(terms: Sequence[Term], flat: Sequence[Array]) -> float:
+    """Return the weighted loss that :func:`rescale` would leave, in one pass over the data.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> scaled_cost(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [np.ones((2, 1))] * 3)
+    0.0
+    """
+    grams = grams_of(flat)
+    return sum(term.weight * (term.norm2 - _best_scale(term, flat, grams)[1]) for term in terms)
+
+
+def _best_scale(term: Term, flat: Sequence[Array], grams: Sequence[Array]) -> tuple[Array, float]:
+    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i``: scales in one term, what they explain."""
+    position = shortest(term, flat)
+    factor = flat[position].astype(np.float64)
+    rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
+    target = np.einsum("if,if->f", factor, rhs)
+    if gram.ndim == 2:
+        system = gram * (factor.T @ factor)
+    else:
+        system = np.einsum("if,ig,ifg->fg", factor, factor, gram, optimize=True)
+    scale = pseudoinverse(np.asarray(system, dtype=np.float64)) @ target
+    return scale, float(scale @ target)
