@@ -43,7 +43,9 @@ def hide(data, fraction, seed):
         return np.where(rng.random(array.shape) < fraction, np.nan, array)
 
     return CoupledData(
-        holes(data.tensor), {m: [holes(y) for y in group] for m, group in data.matrices.items()}, weights=data.weights
+        holes(data.tensor),
+        {m: [holes(y) for y in group] for m, group in data.matrices.items()},
+        weights=data.weights,
     )
 
 
