@@ -1,10 +1,9 @@
-"""Write the made-up data of the tutorial: trips from the stations of a town, and what surrounds each station.
+"""Write the simulated data of the tutorial: bicycle trips, and the surroundings of the stations.
 
-Three habits make the trips: people ride home from work, go out, and take a ride in the park. How much of each there
-is at a station follows from its surroundings, as does nothing else. `python docs/bikes.py` writes docs/bikes.
+Three habits make the trips: people ride home from work, go out, and take a ride in the park. The
+surroundings of a station determine how common each habit is there, and nothing else.
+`python docs/bikes.py` writes docs/bikes.
 """
-
-from __future__ import annotations
 
 import csv
 from pathlib import Path
@@ -14,16 +13,16 @@ import numpy as np
 from scoup.seeds import generator
 
 STATIONS = [
-    "Abbey", "Bank", "Canal", "Depot", "Exchange", "Fountain", "Gardens", "Harbour", "Island", "Junction", "Kiln",
-    "Lighthouse", "Market", "Northgate", "Observatory", "Pavilion", "Quay", "Ropewalk", "Southgate", "Theatre",
-    "University", "Viaduct", "Waterworks", "Yard",
+    "Abbey", "Bank", "Canal", "Depot", "Exchange", "Fountain", "Gardens", "Harbour", "Island",
+    "Junction", "Kiln", "Lighthouse", "Market", "Northgate", "Observatory", "Pavilion", "Quay",
+    "Ropewalk", "Southgate", "Theatre", "University", "Viaduct", "Waterworks", "Yard",
 ]  # fmt: skip
 DAYS = ["1 Mon", "2 Tue", "3 Wed", "4 Thu", "5 Fri", "6 Sat", "7 Sun"]
 PLACES = ["homes", "desks", "shops", "bars", "cinemas", "trees", "benches"]
 
 
 def habits() -> list[np.ndarray]:
-    """Return hours (24, 3), days (7, 3) and places (7, 3) of the three habits: work, going out, park."""
+    """Return hours (24, 3), days (7, 3) and places (7, 3) of the habits: work, going out, park."""
     hour = np.arange(24)[:, None]
     hours = np.exp(-0.5 * ((hour - [17.5, 22.5, 14.0]) / [1.3, 1.8, 2.5]) ** 2)
     days = np.array(
@@ -40,7 +39,7 @@ def habits() -> list[np.ndarray]:
 
 
 def simulate() -> tuple[np.ndarray, np.ndarray]:
-    """Return trips (stations, hours, days) and surroundings (stations, places), both counted."""
+    """Return trips (stations, hours, days) and surroundings (stations, places), both as counts."""
     rng = generator(0, "bikes")
     hours, days, places = habits()
     character = rng.gamma(0.6, 1.0, (len(STATIONS), 3)) + 0.05
@@ -49,7 +48,7 @@ def simulate() -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(folder: str | Path = Path(__file__).parent / "bikes") -> None:
-    """Write trips.csv, a line a cell that is not zero, and surroundings.csv, a line a station."""
+    """Write trips.csv, one line per non-zero cell, and surroundings.csv, one line per station."""
     trips, surroundings = simulate()
     with open(Path(folder, "trips.csv"), "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -1,9 +1,8 @@
-"""Run the code of a page, top to bottom: Python blocks share one namespace, console blocks are commands.
+"""Run the code of a page, top to bottom.
 
-A block of text that follows a block of code is what the code must print (``...`` stands for anything).
+Python blocks share one namespace; console blocks are commands. A text block that follows a code
+block is what the code must print (``...`` stands for anything).
 """
-
-from __future__ import annotations
 
 import contextlib
 import doctest
@@ -27,34 +26,32 @@ COMMANDS = {
 
 
 def steps(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (language, code, wanted output) for each block of a page that is run."""
-    found = [(kind, body) for kind, body in FENCE.findall(text)]
-    for place, (kind, body) in enumerate(found):
-        follows = found[place + 1 : place + 2]
-        wanted = follows[0][1] if follows and follows[0][0] == "text" else ""
+    """Yield (language, code, expected output) for each block of a page that is run."""
+    blocks = FENCE.findall(text)
+    for (kind, body), (next_kind, next_body) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if kind in ("python", "console"):
-            yield kind, body, wanted
+            yield kind, body, next_body if next_kind == "text" else ""
 
 
 def run(page: str | Path, folder: str | Path) -> dict[str, Any]:
-    """Run a page with ``folder`` as the working folder and return the names that its Python blocks made."""
+    """Run a page in ``folder`` and return the namespace of its Python blocks."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.chdir(folder):
-        for kind, code, wanted in steps(Path(page).read_text()):
-            told = _python(code, names, page) if kind == "python" else _console(code)
-            if wanted and not doctest.OutputChecker().check_output(wanted, told, FLAGS):
-                raise AssertionError(f"{page}: expected\n{wanted}\nof\n{code}\ngot\n{told}")
+        for kind, code, expected in steps(Path(page).read_text()):
+            output = _python(code, names, page) if kind == "python" else _console(code)
+            if expected and not doctest.OutputChecker().check_output(expected, output, FLAGS):
+                raise AssertionError(f"{page}: expected\n{expected}\nof\n{code}\ngot\n{output}")
     return names
 
 
 def _python(code: str, names: dict[str, Any], page: str | Path) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         exec(compile(code, str(page), "exec"), names)
-    return told.getvalue()
+    return output.getvalue()
 
 
 def _console(code: str) -> str:
-    told = []
+    outputs = []
     for line in code.splitlines():
         words = shlex.split(line.removeprefix("$ "), comments=True)
         call = [*COMMANDS.get(words[0], [words[0]]), *words[1:]]
@@ -62,5 +59,5 @@ def _console(code: str) -> str:
         done = subprocess.run(call, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:
             raise AssertionError(f"{line}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-        told.append(done.stdout)
-    return "".join(told)
+        outputs.append(done.stdout)
+    return "".join(outputs)
