@@ -3,6 +3,9 @@
 import sys
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS)]
 
@@ -28,6 +31,8 @@ html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
 pygments_style = "default"
+# GitHub draws the rule graph; here it is shown as text.
+lexers["mermaid"] = TextLexer()
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
