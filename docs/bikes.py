@@ -1,7 +1,8 @@
-"""Write the simulated data of the tutorial: bike trips in a town, and surroundings of stations.
+"""Write the simulated data of the tutorial: bicycle trips, and the surroundings of the stations.
 
-Three habits make the trips: people ride home from work, go out, and ride in the park. The mix at a
-station follows from its surroundings alone. `python docs/bikes.py` writes docs/bikes.
+Three habits make the trips: people ride home from work, go out, and take a ride in the park. The
+surroundings of a station determine how common each habit is there, and nothing else.
+`python docs/bikes.py` writes docs/bikes.
 """
 
 import csv
@@ -21,7 +22,7 @@ PLACES = ["homes", "desks", "shops", "bars", "cinemas", "trees", "benches"]
 
 
 def habits() -> list[np.ndarray]:
-    """Return hours (24, 3), days (7, 3) and places (7, 3) of three habits: work, evening, park."""
+    """Return hours (24, 3), days (7, 3) and places (7, 3) of the habits: work, going out, park."""
     hour = np.arange(24)[:, None]
     hours = np.exp(-0.5 * ((hour - [17.5, 22.5, 14.0]) / [1.3, 1.8, 2.5]) ** 2)
     days = np.array(
@@ -38,7 +39,7 @@ def habits() -> list[np.ndarray]:
 
 
 def simulate() -> tuple[np.ndarray, np.ndarray]:
-    """Return counts of trips (stations, hours, days) and of surroundings (stations, places)."""
+    """Return trips (stations, hours, days) and surroundings (stations, places), both as counts."""
     rng = generator(0, "bikes")
     hours, days, places = habits()
     character = rng.gamma(0.6, 1.0, (len(STATIONS), 3)) + 0.05

@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: `python docs/draw.py` writes docs/pictures."""
+"""Draw the pictures of the README and the pages: `python docs/draw.py` writes docs/pictures."""
 
 import os
 import shutil
@@ -9,78 +9,142 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 
 HERE = Path(__file__).resolve().parent
-BLUE, ORANGE, EMPTY = "#56a0d3", "#e8923c", "#ffffff"
-ROWS, COMMON_ROWS = 8, 3  # the first three rows are in every sample
-FIRST_SAMPLE, SECOND_SAMPLE = [0, 1, 2, 3, 4], [0, 1, 2, 5, 6]
+BLUE, ORANGE, EMPTY, INK = "#56a0d3", "#e8923c", "#ffffff", "#333333"
+FRONT, TOP, SIDE, MATRIX = "#dfe8f1", "#eef3f8", "#c9d6e4", "#efe3cf"
 
-# A factor is {row: ((colour, sign), (colour, sign))}: its sampled rows with two columns each.
+ROWS, COMMON = 8, 3  # the first three rows are in every sample
+FIRST, SECOND = [0, 1, 2, 3, 4], [0, 1, 2, 5, 6]
+
+# A factor is {row: ((colour, sign), (colour, sign))}, two columns; rows that are absent were not
+# sampled.
 Factor = dict[int, tuple[tuple[str, str], tuple[str, str]]]
 
 
-def factor(rows: list[int], left: tuple[str, str], right: tuple[str, str]) -> Factor:
-    """Return a factor whose sampled rows all have the same two columns."""
-    return dict.fromkeys(rows, (left, right))
+def draw_method() -> Figure:
+    """Draw the method: sample, fit, merge, finish."""
+    figure = Figure(figsize=(9.6, 3.6))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, 96), ylim=(0, 36), aspect="equal")
+    axes.axis("off")
+    _draw_data(axes, 2.5, 12.5, 9, 11, 3.2)
+    axes.text(7, 11.5, "tensor", ha="center", va="top", fontsize=8.5)
+    axes.text(17.4, 11.5, "matrix", ha="center", va="top", fontsize=8.5)
+    for bottom, colours in ((24, (BLUE, ORANGE)), (16.5, (ORANGE, BLUE)), (9, (BLUE, ORANGE))):
+        _draw_data(axes, 26, bottom, 4.2, 5, 1.6, shared=2)
+        _arrow(axes, (20.4, 19), (25, bottom + 2.5))
+        _arrow(axes, (36.6, bottom + 2.5), (40, bottom + 2.5))
+        for position in range(4):
+            _draw_columns(axes, 41.2 + 3.3 * position, bottom, 5 * [colours], shared=2)
+        _arrow(axes, (55, bottom + 2.5), (59, 19))
+    for position, (name, unseen) in enumerate(
+        (("A", (4, 7)), ("B", (2, 5, 8)), ("C", ()), ("D", (6,)))
+    ):
+        left = 60.5 + 3.5 * position
+        rows = [(EMPTY, EMPTY) if row in unseen else (BLUE, ORANGE) for row in range(11)]
+        _draw_columns(axes, left, 12.5, rows, shared=2)
+        _draw_columns(axes, left + 17.5, 12.5, 11 * [(BLUE, ORANGE)])
+        axes.text(41.2 + 3.3 * position + 1.2, 29.8, name, ha="center", va="bottom", fontsize=9)
+        for middle in (left + 1.2, left + 18.7):
+            axes.text(middle, 24.2, name, ha="center", va="bottom", fontsize=9)
+    _arrow(axes, (74, 19), (77.2, 19))
+    for left, title, words in (
+        (2.5, "data", "a tensor, and a matrix\non one of its modes"),
+        (25, "1  sample", "some indices of each\nmode; a few (framed)\nin every sample"),
+        (41.2, "2  fit", "factorize each sample,\nin parallel; colours\nare components"),
+        (
+            59.8,
+            "3  merge",
+            "match the components on\nthe framed rows; white:\nnever sampled, so zero",
+        ),
+        (78, "4  finish (optional)", "one pass over all data\nfills every row"),
+    ):
+        axes.text(left, 34, title, fontsize=10.5, fontweight="bold", va="center")
+        axes.text(left, 6.8, words, fontsize=8.5, va="top", linespacing=1.35)
+    return figure
+
+
+def _draw_data(
+    axes: Axes, left: float, bottom: float, width: float, height: float, depth: float, *,
+    shared: float = 0,
+) -> None:  # fmt: skip
+    """Draw a tensor as a box, and a matrix with the same rows; the first ``shared`` are framed."""
+    right, top, slant = left + width, bottom + height, 0.6 * depth
+    box = {"edgecolor": "#777777", "linewidth": 0.9}
+    axes.add_patch(Rectangle((left, bottom), width, height, facecolor=FRONT, **box))
+    roof = [(left, top), (left + depth, top + slant), (right + depth, top + slant), (right, top)]
+    wall = [(right, bottom), (right + depth, bottom + slant), (right + depth, top + slant)]
+    axes.add_patch(Polygon(roof, facecolor=TOP, **box))
+    axes.add_patch(Polygon([*wall, (right, top)], facecolor=SIDE, **box))
+    gap, columns = right + 1.25 * depth, 0.4 * width
+    axes.add_patch(Rectangle((gap, bottom), columns, height, facecolor=MATRIX, **box))
+    if shared:
+        _frame(axes, left, top - shared, width, shared)
+        _frame(axes, gap, top - shared, columns, shared)
+
+
+def _draw_columns(
+    axes: Axes, left: float, bottom: float, rows: list[tuple[str, str]], shared: int = 0
+) -> None:
+    """Draw a factor with two columns, its rows coloured from the top, the first ones framed."""
+    for row, colours in enumerate(reversed(rows)):
+        for column, colour in enumerate(colours):
+            edge = "#bbbbbb" if colour == EMPTY else "white"
+            look = {"facecolor": colour, "edgecolor": edge, "linewidth": 0.6}
+            axes.add_patch(Rectangle((left + 1.2 * column, bottom + row), 1.2, 1, **look))
+    if shared:
+        _frame(axes, left, bottom + len(rows) - shared, 2.4, shared)
+
+
+def _frame(axes: Axes, left: float, bottom: float, width: float, height: float) -> None:
+    look = {"fill": False, "edgecolor": INK, "linewidth": 1.5}
+    axes.add_patch(Rectangle((left, bottom), width, height, zorder=3, **look))
+
+
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    look = {"arrowstyle": "-|>", "mutation_scale": 9, "color": "#777777", "linewidth": 1}
+    axes.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, **look))
 
 
 def repetitions() -> tuple[list[Factor], list[Factor]]:
-    """Return A, B, C of two repetitions; the second has swapped columns, and -blue in A and B."""
-    first = [factor(FIRST_SAMPLE, (BLUE, "+"), (ORANGE, "+")) for _ in "ABC"]
-    second = [factor(SECOND_SAMPLE, (ORANGE, "+"), (BLUE, sign)) for sign in "--+"]
+    """Return A, B, C of two repetitions; the second swaps columns and negates blue in A and B."""
+    first = [dict.fromkeys(FIRST, ((BLUE, "+"), (ORANGE, "+"))) for _ in "ABC"]
+    second = [dict.fromkeys(SECOND, ((ORANGE, "+"), (BLUE, sign))) for sign in "--+"]
     return first, second
 
 
-def merged(order: list[tuple[int, int]], signs: list[str]) -> list[Factor]:
-    """Add the rows of the second repetition to the first: ``order`` of columns, blue times sign."""
+def merged(orders: list[tuple[int, int]], signs: str) -> list[Factor]:
+    """Add rows of the second repetition to the first: columns in ``orders``, blue x ``signs``."""
     first, second = repetitions()
-    for target, source, (left, right), sign in zip(first, second, order, signs, strict=True):
-        for row in SECOND_SAMPLE[COMMON_ROWS:]:
+    for target, source, order, sign in zip(first, second, orders, signs, strict=True):
+        for row in SECOND[COMMON:]:
             columns = [
-                (colour, _multiply_signs(old, sign if colour == BLUE else "+"))
-                for colour, old in source[row]
+                (colour, _product(own, sign if colour == BLUE else "+"))
+                for colour, own in source[row]
             ]
-            target[row] = (columns[left], columns[right])
+            target[row] = (columns[order[0]], columns[order[1]])
     return first
 
 
-def _multiply_signs(left: str, right: str) -> str:
-    return "+" if left == right else "-"
+def _product(sign: str, other: str) -> str:
+    return "+" if sign == other else "-"
 
 
 def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> None:
-    """Draw A, B and C side by side, the common rows in a grey frame."""
-    for position, (name, content) in enumerate(zip("ABC", factors, strict=True)):
+    """Draw A, B and C side by side, the common rows in a frame."""
+    for position, (name, factor) in enumerate(zip("ABC", factors, strict=True)):
         left = 3.1 * position
         for row in range(ROWS):
-            cells = content.get(row, ((EMPTY, ""), (EMPTY, "")))
+            cells = factor.get(row, ((EMPTY, ""), (EMPTY, "")))
             for column, (colour, sign) in enumerate(cells):
-                edge = "white" if sign else "#cccccc"
-                axes.add_patch(
-                    Rectangle(
-                        (left + column, -row), 1, 1, facecolor=colour, edgecolor=edge, linewidth=1
-                    )
-                )
+                look = {"facecolor": colour, "edgecolor": "white" if sign else "#cccccc"}
+                axes.add_patch(Rectangle((left + column, -row), 1, 1, linewidth=1, **look))
                 if sign == "-":
-                    text = {
-                        "ha": "center",
-                        "va": "center",
-                        "fontsize": 11,
-                        "fontweight": "bold",
-                        "color": "white",
-                    }
-                    axes.text(left + column + 0.5, 0.45 - row, "−", **text)
-        axes.add_patch(
-            Rectangle(
-                (left, 1 - COMMON_ROWS),
-                2,
-                COMMON_ROWS,
-                fill=False,
-                edgecolor="#333333",
-                linewidth=1.6,
-            )
-        )
+                    middle = (left + column + 0.5, 0.45 - row)
+                    axes.text(*middle, "−", ha="center", va="center", color="white", weight="bold")
+        _frame(axes, left, 1 - COMMON, 2, COMMON)
         axes.text(left + 1, 1.25, name, ha="center", fontsize=10)
     axes.set_title(title, fontsize=10, fontweight="bold", loc="left", x=0.02)
     axes.text(0, -ROWS + 0.55, words, va="top", fontsize=8.5, linespacing=1.35)
@@ -88,27 +152,21 @@ def draw_factors(axes: Axes, factors: list[Factor], title: str, words: str) -> N
     axes.axis("off")
 
 
-def merges() -> Figure:
-    """Draw two repetitions and the results of both merges."""
+def draw_merges() -> Figure:
+    """Draw two repetitions, and the result of either merge."""
     figure = Figure(figsize=(9.4, 3.8), layout="constrained")
     first, second = repetitions()
-    apart = merged([(0, 1), (0, 1), (1, 0)], ["+", "+", "+"])
-    joint = merged([(1, 0), (1, 0), (1, 0)], ["-", "-", "+"])
     panels = [
         (first, "repetition 1", "Colours are components.\nFramed: the common rows."),
+        (second, "repetition 2", "Columns in another order; blue\nis negated (−) in A and B."),
         (
-            second,
-            "repetition 2",
-            "Columns in another order; blue\nhas its sign flipped in A and B.",
-        ),
-        (
-            apart,
+            merged([(0, 1), (0, 1), (1, 0)], "+++"),
             "merge: paper",
-            "Each factor matched alone: −blue\nlooks unlike blue, so A and B take\n"
+            "Factors matched separately: −blue\nlooks unlike blue, so A and B take\n"
             "orange. Columns are mixed.",
         ),
         (
-            joint,
+            merged([(1, 0), (1, 0), (1, 0)], "--+"),
             "merge: joint",
             "One order for all factors, then\nsigns. The last row was never\n"
             "sampled and stays empty.",
@@ -119,8 +177,8 @@ def merges() -> Figure:
     return figure
 
 
-def tutorial(target: Path) -> None:
-    """Run the tutorial and copy the figure that it draws."""
+def draw_tutorial(target: Path) -> None:
+    """Run the tutorial and keep the figure that it draws."""
     sys.path.insert(0, str(HERE.parent))
     from docs.run import run
 
@@ -137,5 +195,6 @@ if __name__ == "__main__":
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     pictures = HERE / "pictures"
     pictures.mkdir(exist_ok=True)
-    merges().savefig(pictures / "merges.svg")
-    tutorial(pictures / "bikes.svg")
+    draw_method().savefig(pictures / "method.svg")
+    draw_merges().savefig(pictures / "merges.svg")
+    draw_tutorial(pictures / "bikes.svg")

@@ -23,7 +23,7 @@ def test_the_tutorial_runs_from_file_to_figure(tmp_path):
     names = run(DOCS / "tutorial.md", tmp_path)
     assert names["advice"].rank == 3
     assert "<svg" in (tmp_path / "bikes.svg").read_text()
-    assert (tmp_path / "results" / "figures" / "rank.svg").stat().st_size > 0
+    assert (tmp_path / "results" / "plot" / "rank.svg").stat().st_size > 0
 
 
 def test_the_data_of_the_tutorial_is_what_its_script_writes(tmp_path):
