@@ -51,10 +51,10 @@ docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT)
 
-scorecard: $(STAMP) ## copy the scorecard, the figures and the rule graph into the README
+scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and docs
 	@mkdir -p build
 	$(BIN)/snakemake --rulegraph mermaid-js > build/rulegraph.mmd
-	$(BIN)/python -m scoup.scorecard README.md results build/rulegraph.mmd
+	$(BIN)/python -m scoup.scorecard results build/rulegraph.mmd README.md docs/workflow.md docs/results.md
 
 lock: $(STAMP) ## resolve envs/*.in again into the hashed locks
 	for name in requirements docs bench; do \

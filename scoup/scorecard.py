@@ -54,9 +54,9 @@ def insert(text: str, name: str, block: str) -> str:
 
 
 def captioned(path: Path) -> str:
-    """Return a figure with its caption as Markdown."""
+    """Return a figure with its caption as Markdown, for a page in docs."""
     caption = declared(experiment_of(path.stem)).CAPTIONS[path.stem]
-    return f"**{path.stem.replace('_', ' ')}.** {caption}\n\n![{path.stem}]({path.as_posix()})"
+    return f"**{path.stem.replace('_', ' ')}.** {caption}\n\n![{path.stem}](../{path.as_posix()})"
 
 
 def stages(graph: str) -> str:
@@ -83,19 +83,20 @@ def stages(graph: str) -> str:
     return "\n".join(["flowchart LR", *arrows])
 
 
-def main(readme: str, folder: str, graph: str) -> None:
-    """Write the scorecard of a results folder, its figures and the rule graph into a README."""
-    figures = sorted(Path(folder, "figures").glob("*.png"))
+def main(folder: str, graph: str, *pages: str) -> None:
+    """Write scorecard, figures and rule graph of a results folder into the pages that mark them."""
     blocks = {
         "scorecard": table(results.read_claims(Path(folder, "scorecard.json"))),
-        "figures": "\n\n".join(map(captioned, figures)),
+        "figures": "\n\n".join(map(captioned, sorted(Path(folder, "plot").glob("*.png")))),
         "rulegraph": f"```mermaid\n{stages(Path(graph).read_text())}\n```",
     }
-    text = Path(readme).read_text()
-    for name, block in blocks.items():
-        text = insert(text, name, block)
-    store.write_text(readme, text)
+    for page in pages:
+        text = Path(page).read_text()
+        for name, block in blocks.items():
+            if f"<!-- {name} -->" in text:
+                text = insert(text, name, block)
+        store.write_text(page, text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:])
