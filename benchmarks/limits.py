@@ -14,7 +14,7 @@ from scoup import kernels
 from scoup.kernels import rows
 from scoup.kernels.fibres import frozen
 from scoup.kernels.pool import share
-from scoup.linear import solve_normal
+from scoup.solvers.als import solve_normal
 from scoup.terms import grams_of
 from scoup.threads import serial_blas
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.block import Block
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import Block, CoupledData, Dataset
 from scoup.raw.table import is_table
 from scoup.records import Labels
 from scoup.sample import densities, draw

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoup import kernels
-from scoup.block import Block
-from scoup.coupled import CoupledData
+from scoup.coupled import Block, CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.records import Factors

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scoup.block import HeldOut, Observed
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.measures import Metric
 from scoup.records import (

@@ -5,8 +5,7 @@ Part of ``make setup``. Without it the first jobs of a run compile them, each of
 
 from __future__ import annotations
 
-from scoup.block import HeldOut
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import WIDTHS

@@ -1,7 +1,5 @@
 """Data with known factors, and slow plain references, for the tests."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -21,7 +19,7 @@ def cp(factors, weights=None):
 
 
 def planted(shape, rank, seed, side=10, modes=(0,), signed=True, noise=0.0, weights="paper"):
-    """Return data of exact rank (plus ``noise`` times its spread) and its factors ``[*modes, *sides]``."""
+    """Return data of exact rank, plus noise relative to its spread, and its factors."""
     rng = np.random.default_rng(seed)
     truth = [rng.standard_normal((n, rank)) for n in (*shape, *[side] * len(modes))]
     if not signed:
@@ -42,9 +40,8 @@ def hide(data, fraction, seed):
     def holes(array):
         return np.where(rng.random(array.shape) < fraction, np.nan, array)
 
-    return CoupledData(
-        holes(data.tensor), {m: [holes(y) for y in group] for m, group in data.matrices.items()}, weights=data.weights
-    )
+    matrices = {mode: [holes(matrix) for matrix in data.matrices[mode]] for mode in data.matrices}
+    return CoupledData(holes(data.tensor), matrices, weights=data.weights)
 
 
 def as_sparse(data):
@@ -80,7 +77,7 @@ def starts(data, rank, seed):
 
 @st.composite
 def problems(draw, masked=False):
-    """Random 3- and 4-way data, matrices on any subset of modes, both weights, sometimes with holes."""
+    """Random 3- and 4-way data, matrices on any modes, both weights, with holes if ``masked``."""
     shape = tuple(draw(st.lists(st.integers(3, 6), min_size=3, max_size=4)))
     modes = tuple(sorted(draw(st.sets(st.integers(0, len(shape) - 1)))))
     seed = draw(st.integers(0, 2**20))

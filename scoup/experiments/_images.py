@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.block import Block
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import Block, CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments._suits import SUBJECT
 from scoup.records import Labels

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoup.block import HeldOut, Observed
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.raw.files import Content, Source, read
 from scoup.raw.wide import read_labels
