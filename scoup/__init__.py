@@ -7,9 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scoup.block import HeldOut, Observed
     from scoup.cells import Cells
-    from scoup.coupled import CoupledData
+    from scoup.coupled import CoupledData, HeldOut, Observed
     from scoup.errors import ScoupError, ScoupWarning
     from scoup.estimators import CMTF, SCOUP
     from scoup.records import Factors
@@ -35,8 +34,8 @@ _HOME = {
     "Cells": "cells",
     "CoupledData": "coupled",
     "Factors": "records",
-    "HeldOut": "block",
-    "Observed": "block",
+    "HeldOut": "coupled",
+    "Observed": "coupled",
     "ScoupError": "errors",
     "ScoupWarning": "errors",
     "SparseTensor": "tensor",

@@ -2,8 +2,8 @@
 
 The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and the
 eigenvectors V of its Gram matrix, ``Z = U S V'``, so every least-squares update of the long factor
-lies in the span of U, and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most q
-rows. Only the Gram matrix and one product at the end touch the long mode.
+lies in the span of U, and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most
+q rows. Only the Gram matrix and one product at the end touch the long mode.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from math import prod
 import numpy as np
 
 from scoup import kernels
-from scoup.block import Block
-from scoup.coupled import CoupledData
+from scoup.coupled import Block, CoupledData
 from scoup.records import Array
 
 # Directions whose share of the squared norm is below this are rounding, not data.
@@ -108,7 +107,7 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
 
 
 def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Array, Array]:
-    """``Z' Z`` with each part of Z at unit norm, so that a small matrix keeps its digits; scales."""
+    """``Z' Z`` with each part of Z at unit norm, so that a small matrix keeps its digits."""
     count = cube.shape[0] * cube.shape[2]
     size = count + columns.shape[1]
     gram = np.zeros((size, size))

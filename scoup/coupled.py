@@ -3,17 +3,122 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from scoup.block import Block, Mask, as_cells, check_block
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_lists, by_mode
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, as_real
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """A mask that lists the missing cells: everything else is observed, zeros included.
+
+    >>> cells = SparseTensor([[0], [0], [0]], [1.0], (2, 2, 2))
+    >>> data = CoupledData(SparseTensor.from_dense(np.ones((2, 2, 2))), tensor_mask=HeldOut(cells))
+    >>> data.blocks[0].observed
+    7
+    """
+
+    cells: SparseTensor
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A mask that lists the observed cells: nothing else is known.
+
+    >>> cells = SparseTensor([[0, 1], [0, 1], [0, 1]], [1.0, 1.0], (2, 2, 2))
+    >>> data = CoupledData(SparseTensor.from_dense(np.ones((2, 2, 2))), tensor_mask=Observed(cells))
+    >>> data.blocks[0].observed
+    2
+    """
+
+    cells: SparseTensor
+
+
+Mask = Array | HeldOut | Observed | None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One block of the objective: ``weight * |mask * (values - model)|^2``.
+
+    ``values`` is a dense array or a SparseTensor (a matrix is a block of order 2), ``mask`` a
+    boolean array for dense values, ``HeldOut`` or ``Observed`` for sparse ones, or None when every
+    cell is observed. Unobserved cells of ``values`` are zero. ``factors`` are the positions of
+    the block's factor matrices in the flat list ``[*modes, *sides]``.
+
+    >>> block = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))}).blocks[1]
+    >>> block.name, block.shape, block.factors, block.norm2
+    ('matrix0', (2, 5), (0, 3), 10.0)
+    """
+
+    name: str
+    values: Array | SparseTensor
+    mask: Mask
+    factors: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each mode."""
+        return self.values.shape
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the values are stored as coordinates."""
+        return isinstance(self.values, SparseTensor)
+
+    @property
+    def observed(self) -> int:
+        """Number of observed cells."""
+        if isinstance(self.mask, HeldOut):
+            return prod(self.shape) - self.mask.cells.nnz
+        if isinstance(self.mask, Observed):
+            return self.mask.cells.nnz
+        return prod(self.shape) if self.mask is None else int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def norm2(self) -> float:
+        """Squared norm of the observed values, accumulated in double precision."""
+        values = self.values
+        flat = values.values if isinstance(values, SparseTensor) else values.reshape(-1)
+        if flat.dtype == np.float64:
+            return float(np.dot(flat, flat))
+        return float(sum(np.dot(chunk, chunk) for chunk in _doubles(flat)))
+
+    def rows_observed(self, mode: int) -> NDArray[np.int64]:
+        """Count the observed cells in each slice of ``mode``."""
+        others = prod(self.shape) // self.shape[mode]
+        if self.mask is None:
+            return np.full(self.shape[mode], others)
+        if isinstance(self.mask, (HeldOut, Observed)):
+            listed = np.bincount(self.mask.cells.coords[mode], minlength=self.shape[mode])
+            return listed if isinstance(self.mask, Observed) else others - listed
+        return self.mask.sum(axis=self._all_but(mode), dtype=np.int64)
+
+    def rows_with_mass(self, mode: int) -> NDArray[np.bool_]:
+        """Tell which slices of ``mode`` hold a non-zero."""
+        if not isinstance(self.values, SparseTensor):
+            return np.any(self.values, axis=self._all_but(mode), keepdims=False)
+        rows = np.zeros(self.shape[mode], dtype=bool)
+        rows[self.values.coords[mode]] = True
+        return rows
+
+    def select(self, indices: Sequence[Array]) -> Block:
+        """Return the block restricted to ``indices``, one array per mode."""
+        values, mask = _select(self.values, indices), _select(self.mask, indices)
+        return Block(self.name, values, mask, self.factors)
+
+    def _all_but(self, mode: int) -> tuple[int, ...]:
+        return tuple(axis for axis in range(len(self.shape)) if axis != mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +151,7 @@ class CoupledData:
     block_weights: tuple[float, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        tensor, mask = check_block("tensor", self.tensor, self.tensor_mask)
+        tensor, mask = _check_block("tensor", self.tensor, self.tensor_mask)
         if len(tensor.shape) < 3:
             raise ScoupError.expected("tensor", "three modes or more", len(tensor.shape))
         matrices = _check_matrices(self.matrices, tensor.shape)
@@ -55,7 +160,7 @@ class CoupledData:
         for mode, group in matrices.items():
             for position, matrix in enumerate(group):
                 name = f"matrix{mode}" if len(group) == 1 else f"matrix{mode}.{position}"
-                values, mask = check_block(name, matrix, masks[mode][position])
+                values, mask = _check_block(name, matrix, masks[mode][position])
                 side = len(tensor.shape) + len(blocks) - 1
                 blocks.append(Block(name, values, mask, (mode, side)))
         object.__setattr__(self, "matrices", matrices)
@@ -197,7 +302,7 @@ def _check_matrices(matrices: Any, shape: tuple[int, ...]) -> dict[int, list[Any
                     f"shape {tuple(size)}",
                     "transpose it or couple it to another mode",
                 )
-    return {mode: [as_cells(matrix) for matrix in group] for mode, group in groups.items()}
+    return {mode: [_as_cells(matrix) for matrix in group] for mode, group in groups.items()}
 
 
 def _check_masks(masks: Any, matrices: Mapping[int, list[Any]]) -> dict[int, list[Any]]:
@@ -253,3 +358,86 @@ def _check_observed(blocks: Sequence[Block]) -> None:
                 ScoupWarning,
                 stacklevel=4,
             )
+
+
+def _as_cells(matrix: Any) -> Any:
+    """Return scipy's sparse matrices as cells, so that the matrices themselves can be released."""
+    if not sparse.issparse(matrix):
+        return matrix
+    coo = matrix.tocoo(copy=False)
+    coords = np.empty((2, coo.nnz), np.int32)
+    coords[0], coords[1] = coo.row, coo.col
+    return SparseTensor.taken(coords, coo.data.copy(), coo.shape)
+
+
+def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:
+    """Return values with unobserved cells at zero, and the mask in its one inner form."""
+    values = _as_cells(values)
+    if isinstance(values, SparseTensor):
+        return _check_sparse(name, values, mask)
+    array = as_real(name, values)
+    if array.size == 0:
+        raise ScoupError.expected(name, "at least one cell", f"shape {array.shape}")
+    return _check_dense(name, np.ascontiguousarray(array), mask)
+
+
+def _check_dense(name: str, array: Array, mask: Any) -> tuple[Array, Array | None]:
+    if isinstance(mask, (HeldOut, Observed, SparseTensor)):
+        raise ScoupError.expected(f"{name} mask", "a 0/1 array for dense data", type(mask).__name__)
+    if mask is not None:
+        mask = np.asarray(mask)
+        if mask.shape != array.shape:
+            raise ScoupError.expected(f"{name} mask", f"shape {array.shape}", f"shape {mask.shape}")
+        if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+            raise ScoupError.expected(
+                f"{name} mask", "only 0 (missing) and 1 (observed)", "other values"
+            )
+        mask = mask.astype(bool)
+    # One pass tells whether a second is needed: the sum of finite cells is finite or overflows.
+    if not np.isfinite(array.sum(dtype=np.float64)):
+        known = ~np.isnan(array)
+        mask = known if mask is None else mask & known
+        if np.isinf(np.where(mask, array, 0)).any():
+            raise ScoupError.expected(name, "finite numbers or NaN for missing", "an infinity")
+    if mask is None or mask.all():
+        return array, None
+    return np.where(mask, array, array.dtype.type(0)), mask
+
+
+def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTensor, Mask]:
+    if isinstance(mask, SparseTensor):
+        mask = HeldOut(mask)
+    if mask is None:
+        return values, None
+    if not isinstance(mask, (HeldOut, Observed)):
+        got = type(mask).__name__
+        raise ScoupError.expected(
+            f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got
+        )
+    mask = type(mask)(_as_cells(mask.cells))
+    if not isinstance(mask.cells, SparseTensor):
+        got = type(mask.cells).__name__
+        raise ScoupError.expected(f"{name} mask", "cells as a SparseTensor", got)
+    if mask.cells.shape != values.shape:
+        raise ScoupError.expected(
+            f"{name} mask", f"shape {values.shape}", f"shape {mask.cells.shape}"
+        )
+    listed = mask.cells.contains(values.coords)
+    keep = ~listed if isinstance(mask, HeldOut) else listed
+    if not keep.all():
+        values = SparseTensor(values.coords[:, keep], values.values[keep], values.shape)
+    return values, (None if isinstance(mask, HeldOut) and mask.cells.nnz == 0 else mask)
+
+
+def _doubles(flat: Array, step: int = 1 << 20) -> Iterator[Array]:
+    return (flat[start : start + step].astype(np.float64) for start in range(0, flat.size, step))
+
+
+def _select(values: Any, indices: Sequence[Array]) -> Any:
+    if values is None:
+        return None
+    if isinstance(values, (HeldOut, Observed)):
+        return type(values)(values.cells.select(indices))
+    if isinstance(values, SparseTensor):
+        return values.select(indices)
+    return np.ascontiguousarray(values[np.ix_(*indices)])

@@ -22,7 +22,7 @@ from scoup.specs import Count, FitSpec, PlanSpec, check
 
 @dataclass(frozen=True, eq=False)
 class ScoupReport:
-    """The report of a :class:`SCOUP` fit: sample sizes, the fit of each repetition, and the merge."""
+    """The report of a :class:`SCOUP` fit: sample sizes, the fits, and the merge."""
 
     sample_sizes: tuple[tuple[int, ...], ...]
     fits: tuple[FitReport, ...]
@@ -127,11 +127,11 @@ class CMTF(_Estimator):
     """Coupled matrix-tensor factorization of all of the data.
 
     - ``rank``: number of components F.
-    - ``solver``: ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow), ``cd``
-      (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
+    - ``solver``: ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow),
+      ``cd`` (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
     - ``init``: ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
-    - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than ``tol``
-      of itself.
+    - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than
+      ``tol`` of itself.
     - ``starts``: number of starts, of which the best is returned.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
 
@@ -170,7 +170,7 @@ class CMTF(_Estimator):
         del y
         data = check_data(data)
         start = self.init if isinstance(self.init, Factors) else None
-        init = "random" if start is not None else self.init
+        init: Any = "random" if start is not None else self.init
         spec = FitSpec(
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
             starts=self.starts, compress=self.compress,
@@ -188,10 +188,12 @@ class CMTF(_Estimator):
 
 
 class SCOUP(_Estimator):
-    """Sample the data with a bias to its dense parts, fit each sample, merge through common indices.
+    """Sample with a bias to dense parts of the data, fit each sample, merge by common indices.
 
-    - ``sampling``: factor s >= 1 for all modes or one per mode; n = ceil(I / s) indices are sampled.
-    - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the mode.
+    - ``sampling``: factor s >= 1 for all modes or one per mode; n = ceil(I / s) indices are
+      sampled.
+    - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the
+      mode.
     - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
     - ``merge``: ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
     - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows) or ``complete`` (a
@@ -237,7 +239,7 @@ class SCOUP(_Estimator):
         names = set(self._names()) - {"seed", "jobs", "progress"}
         plan = PlanSpec(**{name: getattr(self, name) for name in names})
         jobs = check("jobs", self.jobs, Count)
-        with tqdm(total=plan.repetitions, disable=not self.progress, desc="SCOUP") as bar:
+        with tqdm(total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions") as bar:
             result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
         merge_seconds = result.merged.report.seconds.items()
         self.samples_, self.fits_ = result.samples, result.fits

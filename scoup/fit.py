@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoup.clock import Clock
 from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
 from scoup.listing import load
 from scoup.memory import require_dense
-from scoup.records import Array, Factors, Fit, FitReport, Sample
+from scoup.records import Array, Clock, Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec

@@ -5,8 +5,7 @@ from math import prod
 
 import numpy as np
 
-from scoup.block import Block, HeldOut, Mask, Observed
-from scoup.coupled import CoupledData
+from scoup.coupled import Block, CoupledData, HeldOut, Mask, Observed
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.specs import VariantSpec

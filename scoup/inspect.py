@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scoup.block import Block
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import Block, CoupledData, Dataset
 from scoup.formats import is_table
 from scoup.records import Array, Labels
 from scoup.sample import densities, draw

@@ -62,8 +62,8 @@ def require_dense(
     if need > free:
         size = " x ".join(str(int(n)) for n in shape)
         raise ScoupError(
-            f"{name}: a dense array of shape {size} needs {_human(need)}, "
-            f"and {_human(free)} are free; use a solver that keeps the data sparse (als, opt) or a smaller sample."
+            f"{name}: a dense array of shape {size} needs {_human(need)}, and {_human(free)} are "
+            "free; use a solver that keeps the data sparse (als, opt) or a smaller sample."
         )
     return need
 

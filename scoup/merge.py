@@ -1,12 +1,11 @@
 """Merge the repetitions: partial factors, each of one sample, become one model of the whole data.
 
-``joint`` (the default) gives each repetition one permutation for all of its factors. ``paper`` matches
-the columns of each factor separately, as Algorithm 3 prints it.
+``joint`` (the default) gives each repetition one permutation for all of its factors. ``paper``
+matches the columns of each factor separately, as Algorithm 3 prints it.
 """
 
 from collections.abc import Sequence
 
-from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import wrap
@@ -14,7 +13,7 @@ from scoup.finishes._covered import Covered
 from scoup.listing import load
 from scoup.memory import release
 from scoup.metrics import output_size, weigh
-from scoup.records import Array, Fit, Merged, MergeReport, Sample
+from scoup.records import Array, Clock, Fit, Merged, MergeReport, Sample
 from scoup.scale import rescale
 from scoup.specs import MergeSpec
 from scoup.threads import serial_blas
@@ -25,11 +24,11 @@ def merge(
 ) -> Merged:
     """Merge fits of samples of ``data``, then finish as ``spec`` says.
 
-    Finish ``none`` leaves rows that were never sampled at zero; ``refit`` makes a few ALS sweeps over
-    the covered rows only, which keeps these zeros; ``complete`` adds one full sweep over all rows.
-    ``joint`` leaves out a repetition that would raise the cost, so a further one never does; before
-    ``complete``, whose sweep sets every row anew, it merges all that match.
-    A single repetition that covers everything is returned as it is.
+    Finish ``none`` leaves rows that were never sampled at zero; ``refit`` makes a few ALS sweeps
+    over the covered rows only, which keeps these zeros; ``complete`` adds one full sweep over all
+    rows. ``joint`` leaves out a repetition that would raise the cost, so a further one never does;
+    before ``complete``, whose sweep sets every row anew, it merges all that match. A single
+    repetition that covers everything is returned as it is.
 
     >>> import numpy as np
     >>> from scoup import SCOUP

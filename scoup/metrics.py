@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoup import kernels
-from scoup.block import Block
-from scoup.coupled import CoupledData
+from scoup.coupled import Block, CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.records import Array, Factors

@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from scoup.clock import Clock
 from scoup.coupled import CoupledData
 from scoup.fit import fit_repetition
 from scoup.merge import merge
-from scoup.records import Array, Fit, Merged, Sample
+from scoup.records import Array, Clock, Fit, Merged, Sample
 from scoup.sample import draw
 from scoup.specs import Count, PlanSpec, check
 from scoup.threads import one_thread
@@ -36,8 +35,8 @@ def run(
     """Sample ``data``, fit each repetition on one thread, and merge.
 
     ``data`` is factorized as it is: the caller applies the plan's ``values`` and ``weights`` with
-    :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, which changes no byte of
-    the result; ``density`` are the densities of the data if they are known; ``on_fit`` is called
+    :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, which changes no byte
+    of the result; ``density`` are the densities of the data if they are known; ``on_fit`` is called
     with each fit, in order.
 
     >>> import numpy as np

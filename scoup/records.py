@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -238,6 +240,29 @@ class Sample:
             np.searchsorted(index, common)
             for index, common in zip(self.indices, self.common, strict=True)
         ]
+
+
+class Clock:
+    """Adds up the seconds of named phases, for a report.
+
+    >>> clock = Clock()
+    >>> with clock("solve"):
+    ...     pass
+    >>> list(clock.seconds)
+    ['solve']
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        """Time the body and add it to ``phase``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
 
 @dataclass(frozen=True, eq=False)

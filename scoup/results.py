@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scoup import store
-from scoup.block import HeldOut, Observed
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.measures import Metric
 from scoup.records import (

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 def densities(data: CoupledData) -> list[Array]:
     """Return the density vector of each of ``[*modes, *sides]``, over observed cells.
 
-    ``x_A(i) = sum_jk |X(i,j,k)| + sum_j |Y_1(i,j)|`` for a mode, ``y_D(j) = sum_i |Y_1(i,j)|`` for a
-    side. They do not depend on the repetition.
+    ``x_A(i) = sum_jk |X(i,j,k)| + sum_j |Y_1(i,j)|`` for a mode, ``y_D(j) = sum_i |Y_1(i,j)|`` for
+    a side. They do not depend on the repetition.
 
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.array([[1.0], [-3.0]])})
     >>> [vector.tolist() for vector in densities(data)]
@@ -49,8 +49,9 @@ def _marginals(values: Array | SparseTensor) -> list[Array]:
 def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
     """Draw ``count`` indices without replacement, each with probability proportional to density.
 
-    The ``count`` smallest of Exponential(1) / density are such a draw (Efraimidis and Spirakis). Indices
-    of zero density are never drawn; ``count`` is capped at the number that have mass. Sorted.
+    The ``count`` smallest of Exponential(1) / density are such a draw (Efraimidis and Spirakis).
+    Indices of zero density are never drawn; ``count`` is capped at the number that have mass. The
+    result is sorted.
 
     >>> draw_biased(np.array([0.0, 1.0, 2.0]), 5, np.random.default_rng(0)).tolist()
     [1, 2]
@@ -130,7 +131,7 @@ def _repetition(
 
 
 def sampling_of(data: CoupledData, spec: SampleSpec) -> list[float]:
-    """Return one sampling factor for each of ``[*modes, *sides]``; by default sides follow their mode.
+    """Return one sampling factor for each of ``[*modes, *sides]``; sides default to their mode's.
 
     >>> data = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))})
     >>> sampling_of(data, SampleSpec(rank=1, sampling=(3, 86, 1)))

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoup.linear import pseudoinverse
 from scoup.records import Array
+from scoup.solvers.als import pseudoinverse
 from scoup.terms import Term, grams_of, shortest
 
 
 def rescale(terms: Sequence[Term], flat: Sequence[Array], order: int) -> list[Array]:
     """Scale each component to the data: one lambda for the tensor, one vector per matrix.
 
-    ``min_l |W * (X - sum_f l_f a_f o b_f o c_f)|^2`` is an F x F system. The lambda of the tensor goes
-    to its ``order`` modes and is divided out of the sides, whose scale is found in the same way.
+    ``min_l |W * (X - sum_f l_f a_f o b_f o c_f)|^2`` is an F x F system. The lambda of the
+    tensor goes to its ``order`` modes and is divided out of the sides, whose scale is found in
+    the same way.
 
     >>> from scoup.coupled import CoupledData
     >>> from scoup.terms import terms_of
@@ -46,7 +47,7 @@ def scaled_cost(terms: Sequence[Term], flat: Sequence[Array]) -> float:
 
 
 def _best_scale(term: Term, flat: Sequence[Array], grams: Sequence[Array]) -> tuple[Array, float]:
-    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i``: scales in one term, what they explain."""
+    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i``: scales of a term, and their gain."""
     position = shortest(term, flat)
     factor = flat[position].astype(np.float64)
     rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)

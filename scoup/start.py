@@ -19,9 +19,9 @@ from scoup.terms import Problem, Term, grams_of
 # Draws factors when its turn comes: at a large rank each set is as large as sparse data.
 Draw = Callable[[], list[Array]]
 
-# A random start of ALS ends in a poor local minimum one time in eight on easy planted data, so a few
-# are tried for some sweeps each; the best goes on for long enough to separate the components, and
-# the coupled sweeps that follow do the rest.
+# A random start of ALS ends in a poor local minimum one time in eight on easy planted data, so a
+# few are tried for some sweeps each; the best goes on for long enough to separate the components,
+# and the coupled sweeps that follow do the rest.
 CANDIDATES = 4
 CANDIDATE_SWEEPS = 10
 PARAFAC_SWEEPS = 50
@@ -77,10 +77,10 @@ def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[A
 def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | None:
     """Solve the PARAFAC of a dense tensor by eigenvectors: exact if the tensor truly has rank F.
 
-    On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k) Q'``,
-    so the eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes follow by
-    least squares. None if cells are missing, the tensor is sparse, or fewer than two modes have F
-    indices.
+    On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k)
+    Q'``, so the eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes
+    follow by least squares. None if cells are missing, the tensor is sparse, or fewer than two
+    modes have F indices.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))

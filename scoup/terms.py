@@ -1,7 +1,7 @@
 """The terms of the objective, ready for a solver: right-hand sides, Gram matrices and losses.
 
-Every block (the tensor, each matrix) becomes one term ``w |W * (X - [[factors]])|^2``. A solver sees
-only the normal equations of a factor, so dense and sparse data, masks and any number of
+Every block (the tensor, each matrix) becomes one term ``w |W * (X - [[factors]])|^2``. A solver
+sees only the normal equations of a factor, so dense and sparse data, masks and any number of
 matrices need no special code there:
 
     M_k (sum_b w_b G_b) = sum_b w_b R_b,   R_b = X_b(k) KR(others),   G_b = hadamard of M_n' M_n
@@ -16,8 +16,7 @@ from math import prod
 import numpy as np
 
 from scoup import kernels
-from scoup.block import Block, HeldOut, Observed
-from scoup.coupled import CoupledData
+from scoup.coupled import Block, CoupledData, HeldOut, Observed
 from scoup.factors import khatri_rao
 from scoup.records import Array
 from scoup.tensor import SparseTensor
@@ -103,7 +102,7 @@ class DenseTerm(Term):
         return _unpack(packed, flat[position].shape[1])
 
     def _others(self, factors: Sequence[Array]) -> Array:
-        """Khatri-Rao product of all factors but the longest, shaped (pre, post, F) like the data."""
+        """Khatri-Rao product of all factors but the longest, of shape (pre, post, F)."""
         ones = np.ones((1, factors[0].shape[1]), dtype=factors[0].dtype)
         before, after = factors[: self._longest], factors[self._longest + 1 :]
         left, right = khatri_rao(before or [ones]), khatri_rao(after or [ones])

@@ -3,8 +3,7 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
-from scoup.block import HeldOut
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS

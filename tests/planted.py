@@ -1,7 +1,5 @@
 """Data with known factors, and slow plain references, for the tests."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -21,7 +19,7 @@ def cp(factors, weights=None):
 
 
 def planted(shape, rank, seed, side=10, modes=(0,), signed=True, noise=0.0, weights="paper"):
-    """Return data of exact rank (plus ``noise`` times its spread) and its factors ``[*modes, *sides]``."""
+    """Return data of exact rank, plus noise relative to its spread, and its factors."""
     rng = np.random.default_rng(seed)
     truth = [rng.standard_normal((n, rank)) for n in (*shape, *[side] * len(modes))]
     if not signed:
@@ -82,7 +80,7 @@ def starts(data, rank, seed):
 
 @st.composite
 def problems(draw, masked=False):
-    """Random 3- and 4-way data, matrices on any subset of modes, both weights, sometimes with holes."""
+    """Random 3- and 4-way data, matrices on any modes, both weights, with holes if ``masked``."""
     shape = tuple(draw(st.lists(st.integers(3, 6), min_size=3, max_size=4)))
     modes = tuple(sorted(draw(st.sets(st.integers(0, len(shape) - 1)))))
     seed = draw(st.integers(0, 2**20))

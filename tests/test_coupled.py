@@ -59,10 +59,10 @@ def test_select_keeps_the_coupling_and_the_weights():
     part = data.select(indices)
     np.testing.assert_array_equal(part.tensor, data.tensor[np.ix_(*indices[:3])])
     np.testing.assert_array_equal(
-        part.matrices[0], data.matrices[0][np.ix_(indices[0], indices[3])]
+        part.matrices[0][0], data.matrices[0][0][np.ix_(indices[0], indices[3])]
     )
     np.testing.assert_array_equal(
-        part.matrices[2], data.matrices[2][np.ix_(indices[2], indices[4])]
+        part.matrices[2][0], data.matrices[2][0][np.ix_(indices[2], indices[4])]
     )
     assert part.block_weights == data.block_weights
 
@@ -80,8 +80,8 @@ def test_a_sparse_matrix_is_copied_and_stays_the_users():
     data = CoupledData(np.ones((2, 3, 4)), {0: matrix})
     matrix.data[:] = 7.0
     matrix.indices[:] = 1
-    np.testing.assert_array_equal(data.matrices[0].to_dense(), [[0.0, 2.0], [3.0, 0.0]])
-    assert data.matrices[0] is data.blocks[1].values
+    np.testing.assert_array_equal(data.matrices[0][0].to_dense(), [[0.0, 2.0], [3.0, 0.0]])
+    assert data.matrices[0][0] is data.blocks[1].values
 
 
 def test_integers_and_booleans_become_numbers():
@@ -92,28 +92,63 @@ def test_integers_and_booleans_become_numbers():
     ("arguments", "words"),
     [
         ({"tensor": np.ones((2, 3))}, "tensor: expected three modes or more, got 2."),
-        ({"tensor": np.ones((2, 0, 3))}, "tensor: expected at least one cell, got shape (2, 0, 3)."),
+        (
+            {"tensor": np.ones((2, 0, 3))},
+            "tensor: expected at least one cell, got shape (2, 0, 3).",
+        ),
         ({"tensor": np.full((2, 2, 2), "a")}, "tensor: expected real numbers"),
         ({"tensor": np.full((2, 2, 2), 1j)}, "tensor: expected real numbers, got dtype complex128"),
-        ({"matrices": {0: sparse.eye_array(2, dtype=complex)}}, "values: expected real numbers, got dtype complex128"),
+        (
+            {"matrices": {0: sparse.eye_array(2, dtype=complex)}},
+            "values: expected real numbers, got dtype complex128",
+        ),
         ({"tensor": np.full((2, 2, 2), np.nan)}, "tensor: expected at least one observed cell"),
-        ({"tensor": np.where(CUBE == 5, np.inf, CUBE)}, "tensor: expected finite numbers or NaN for missing"),
+        (
+            {"tensor": np.where(CUBE == 5, np.inf, CUBE)},
+            "tensor: expected finite numbers or NaN for missing",
+        ),
         ({"matrices": {3: np.ones((2, 2))}}, "matrices: expected modes from 0 to 2, got 3."),
         ({"matrices": {"0": np.ones((2, 2))}}, "matrices: expected modes from 0 to 2, got '0'."),
+        (
+            {"matrices": {0: np.ones((2, 2)), "a": 1}},
+            "matrices: expected modes from 0 to 2, got 'a'.",
+        ),
         ({"matrices": [np.ones((2, 2))]}, "matrices: expected a dict {mode: matrix}, got list."),
-        ({"matrices": {0: np.ones((3, 2))}}, "matrices[0]: expected 2 rows, one an index of tensor mode 0"),
+        (
+            {"matrices": {0: np.ones((3, 2))}},
+            "matrices[0]: expected 2 rows, one per index of tensor mode 0",
+        ),
         ({"matrices": {0: np.ones(2)}}, "matrices[0]: expected 2 rows"),
-        ({"tensor_mask": np.ones((2, 3, 5))}, "tensor mask: expected shape (2, 3, 4), got shape (2, 3, 5)."),
-        ({"tensor_mask": 2 * np.ones((2, 3, 4))}, "tensor mask: expected only 0 (missing) and 1 (observed)"),
-        ({"tensor_mask": HeldOut(CELLS)}, "tensor mask: expected a 0/1 array for dense data, got HeldOut."),
-        ({"tensor": CELLS, "tensor_mask": np.ones((2, 3, 4))}, "expected HeldOut(cells) or Observed(cells)"),
-        ({"matrix_masks": {1: np.ones((3, 3))}}, "matrix_masks: expected modes among [0], got [1]."),
+        (
+            {"tensor_mask": np.ones((2, 3, 5))},
+            "tensor mask: expected shape (2, 3, 4), got shape (2, 3, 5).",
+        ),
+        (
+            {"tensor_mask": 2 * np.ones((2, 3, 4))},
+            "tensor mask: expected only 0 (missing) and 1 (observed)",
+        ),
+        (
+            {"tensor_mask": HeldOut(CELLS)},
+            "tensor mask: expected a 0/1 array for dense data, got HeldOut.",
+        ),
+        (
+            {"tensor": CELLS, "tensor_mask": np.ones((2, 3, 4))},
+            "expected HeldOut(cells) or Observed(cells)",
+        ),
+        (
+            {"matrix_masks": {1: np.ones((3, 3))}},
+            "matrix_masks: expected modes among [0], got [1].",
+        ),
+        ({"matrix_masks": [0]}, "matrix_masks: expected modes among [0], got [0]."),
         ({"weights": "equal"}, "weights: expected 'paper', 'balanced' or numbers, got 'equal'."),
         ({"weights": (1,)}, "weights: expected 2 non-negative numbers, tensor first, got [1]."),
-        ({"weights": (1, -1)}, "weights: expected 2 non-negative numbers, tensor first, got [1, -1]."),
+        (
+            {"weights": (1, -1)},
+            "weights: expected 2 non-negative numbers, tensor first, got [1, -1].",
+        ),
         ({"weights": (0, 1)}, "weights: expected a positive weight for the tensor, got 0."),
     ],
-)  # fmt: skip
+)
 def test_bad_data_says_what_is_wrong(arguments, words):
     with pytest.raises(ScoupError) as caught:
         CoupledData(**{"tensor": CUBE, "matrices": {0: np.ones((2, 2))}, **arguments})

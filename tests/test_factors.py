@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from scoup import Factors, ScoupError
 from scoup.factors import congruence, factor_match_score, match, matrix_of, tensor_of, unwrap, wrap
-from scoup.records import flatten, nest
 from tests.planted import cp, planted, problems, starts
 
 few = settings(max_examples=30, deadline=None)
@@ -63,16 +62,14 @@ def test_unrelated_models_score_low_and_zero_columns_match_nothing():
     assert factor_match_score(one, [f[:, :2] for f in one]) == pytest.approx(2 / 3)
 
 
-def test_nesting_is_undone_by_flattening():
-    like = {2: [0, 0], 0: 0}
-    assert nest([1, 2, 3], like) == {0: 1, 2: [2, 3]}
-    assert flatten(nest([1, 2, 3], like)) == [1, 2, 3]
-
-
-def test_sparse_factors_as_csr():
-    factors = Factors(np.ones(2), (np.eye(4, 2), np.ones((3, 2)), np.ones((2, 2))))
-    assert [matrix.nnz for matrix in factors.to_csr()] == [2, 6, 4]
-    assert all(mask.all() for mask in factors.coverage)
+def test_sides_are_lists_and_come_back_from_the_flat_list():
+    modes = tuple(np.ones((n, 2)) for n in (3, 4, 5))
+    factors = Factors(np.ones(2), modes, {2: np.ones((6, 2)), 0: [np.ones((7, 2))] * 2})
+    assert {mode: len(group) for mode, group in factors.sides.items()} == {0: 2, 2: 1}
+    assert factors.owners == [0, 0, 2]
+    again = Factors.from_flat(factors.weights, factors.flat, factors.owners)
+    assert [len(factor) for factor in again.flat] == [3, 4, 5, 7, 7, 6]
+    assert all(mask.all() for mask in again.coverage)
 
 
 def test_factors_that_do_not_fit_together_are_refused():

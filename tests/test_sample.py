@@ -22,9 +22,9 @@ def test_densities_are_the_marginal_absolute_sums(data):
             np.abs(np.moveaxis(data.tensor, mode, 0)).reshape(data.shape[mode], -1).sum(axis=1)
         )
         if mode in data.matrices:
-            expected = expected + np.abs(data.matrices[mode]).sum(axis=1)
+            expected = expected + np.abs(data.matrices[mode][0]).sum(axis=1)
         np.testing.assert_allclose(totals[mode], expected, rtol=1e-12)
-    for number, matrix in enumerate(data.matrices.values()):
+    for number, (matrix,) in enumerate(data.matrices.values()):
         np.testing.assert_allclose(
             totals[data.ndim + number], np.abs(matrix).sum(axis=0), rtol=1e-12
         )
@@ -111,8 +111,8 @@ def test_side_factors_follow_their_mode_unless_told():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"sampling": 0.5}, "sampling: expected a number of at least 1, got 0.5"),
-        ({"sampling": (2, 2)}, "sampling: expected one factor, or 3, one a tensor mode"),
+        ({"sampling": 0.5}, "sampling: expected a number of at least 1 or a list"),
+        ({"sampling": (2, 2, 2, 2)}, "sampling: expected one factor, or 3, one per tensor mode"),
         ({"side_sampling": {1: 2}}, "side_sampling: expected a dict with modes among"),
         ({"shared": 1.5}, "shared: expected a number from 0 to 1, got 1.5"),
         ({"repetitions": 0}, "repetitions: expected an integer of at least 1, got 0"),

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scoup.block import Block
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import Block, CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments._suits import SUBJECT
 from scoup.records import Array, Labels

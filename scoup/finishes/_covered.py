@@ -16,7 +16,8 @@ class Covered:
 
     Elsewhere the model is zero, so nothing more is needed to scale or refit it.
 
-    >>> covered = Covered(CoupledData(np.ones((2, 2, 2))), (np.array([1]), np.arange(2), np.arange(2)))
+    >>> rows = np.array([1]), np.arange(2), np.arange(2)
+    >>> covered = Covered(CoupledData(np.ones((2, 2, 2))), rows)
     >>> flat = [np.ones((1, 1)), np.ones((2, 1)), np.ones((2, 1))]
     >>> covered.losses(flat), [mask.tolist() for mask in covered.expand(flat)], flat[0].tolist()
     ([4.0], [[False, True], [True, True], [True, True]], [[0.0], [1.0]])

@@ -19,7 +19,8 @@ NEEDS_SCALE = True
 
 Judge = Callable[[tuple[int, ...]], float]
 
-# A repetition whose match with the reference is below this share of the median found other components.
+# A repetition whose match with the reference is below this share of the median found other
+# components.
 MIN_SHARE_OF_MEDIAN_MATCH = 0.5
 # Two components with less similar common rows than this are unrelated: there is nothing to merge.
 MIN_SIMILARITY = 1e-3
@@ -35,9 +36,9 @@ def merge(
 
     Columns are scaled so that their common part has unit norm. The similarity of two components is
     the product over factors of abs(cosine) of their common parts; the assignment is Hungarian, then
-    signs follow factor by factor, and rows that several repetitions hold are averaged. The repetition
-    that agrees best with all others is the reference; one that does not match it is left out. Before
-    a finish that sets every row anew all repetitions that match are merged.
+    signs follow factor by factor, and rows that several repetitions hold are averaged. The
+    repetition that agrees best with all others is the reference; one that does not match it is left
+    out. Before a finish that sets every row anew all repetitions that match are merged.
     """
     repetitions = Repetitions(fits, samples, data.dtype)
     chosen: Sequence[int] = range(len(fits))
@@ -50,8 +51,8 @@ def merge(
 def admit(count: int, judge: Judge) -> tuple[int, ...]:
     """Admit repetitions one by one, in order, each if ``judge`` finds no higher cost with it.
 
-    All repetitions up to this one are tried too, in case the wrong ones were admitted so far. What is
-    admitted of the first r never depends on later ones, so the cost cannot rise with r.
+    All repetitions up to this one are tried too, in case the wrong ones were admitted so far. What
+    is admitted of the first r never depends on later ones, so the cost cannot rise with r.
 
     >>> costs = {(0,): 5.0, (0, 1): 6.0, (0, 2): 4.0, (0, 1, 2): 4.5}
     >>> admit(3, costs.__getitem__)
@@ -164,7 +165,7 @@ class Repetitions:
         return scores
 
     def _sums(self, reference: int, matched: tuple[int, ...]) -> Sums:
-        """Sum up repetitions aligned with the reference, continuing from a recent sum if one fits."""
+        """Sum up repetitions aligned with the reference, continuing from a recent sum."""
         recent = [
             sums
             for sums in self._recent

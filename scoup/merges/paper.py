@@ -44,7 +44,7 @@ def merge(
 
 
 def _merge_columns(placed: Sequence[Array], common: Array) -> tuple[Array, list[Array]]:
-    """Merge one factor; return it and which column of each repetition went to each merged column."""
+    """Merge one factor; return it and the columns of each repetition in merged order."""
     merged = placed[0].copy()
     rank = merged.shape[1]
     orders = [np.arange(rank)]

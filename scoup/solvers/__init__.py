@@ -1,9 +1,9 @@
 """Solvers of the coupled factorization: one module each, found by listing this folder.
 
 A solver has one function ``solve(problem, flat, stopping) -> Solution``. ``flat`` is the list
-``[*modes, *sides]`` to start from. It belongs to the solver, which replaces its items (or clears it):
-at a large rank the factors are as large as sparse data, and a start that is still held doubles them.
-A module may also declare
+``[*modes, *sides]`` to start from. It belongs to the solver, which replaces its items (or clears
+it): at a large rank the factors are as large as sparse data, and a start that is still held doubles
+them. A module may also declare:
 
 - ``COMPRESSIBLE = True``: its updates of a long dense mode stay in the span of the data, so that
   the mode may be compressed without loss (see :mod:`scoup.compress`);
@@ -28,7 +28,7 @@ class Stopping(NamedTuple):
     """When a solver stops, and whom it tells the cost after each step.
 
     >>> stopping = Stopping(max_iter=9, tol=0.1)
-    >>> stopping.reason([4.0, 3.0]), stopping.reason([3.0, 2.9]), stopping.reason([1e-9], floor=1e-6)
+    >>> stopping.reason([4.0, 3.0]), stopping.reason([3.0, 2.9]), stopping.reason([0.0], floor=1e-6)
     ('', 'converged', 'exact')
     """
 

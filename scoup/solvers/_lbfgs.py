@@ -1,9 +1,9 @@
 """L-BFGS with little memory: on sparse data each of its vectors is as large as the data.
 
 The point moves in place, and past steps, which only shape the next direction, are stored in single
-precision; points, costs and gradients stay in double precision. Why not scipy's L-BFGS-B: on a sparse
-tensor of 46,000 x 46,000 x 1,500 with 200,000 cells, a matrix of as many and rank 10 (factors of
-11 MB) it peaks at 320 MB, this one at 102 MB (tracemalloc, 5 pairs, 15 steps).
+precision; points, costs and gradients stay in double precision. Why not scipy's L-BFGS-B: on a
+sparse tensor of 46,000 x 46,000 x 1,500 with 200,000 cells, a matrix of as many and rank 10
+(factors of 11 MB) it peaks at 320 MB, this one at 102 MB (tracemalloc, 5 pairs, 15 steps).
 """
 
 from collections import deque
@@ -17,8 +17,8 @@ from scoup.records import Array
 # Fills the gradient at a point into the second argument, and returns the cost.
 Evaluate = Callable[[Array, Array], float]
 
-# Wolfe's conditions: a step brings this share of the decrease that the slope promises, and leaves at
-# most that share of the slope.
+# Wolfe's conditions: a step brings this share of the decrease that the slope promises, and leaves
+# at most that share of the slope.
 MIN_DECREASE, MAX_SLOPE_LEFT = 1e-4, 0.9
 MAX_POINTS_PER_LINE = 30
 # Numbers of a vector that are processed at a time, so that temporaries stay in cache.

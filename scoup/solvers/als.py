@@ -2,23 +2,35 @@
 
     [A (.) B; M]^+ = (A'A * B'B + M'M)^+ [(A (.) B)', M']
 
-Missing cells are left out exactly: each row then has its own F x F system. They also slow the sweeps
-down, so with them each sweep starts further along the last step (:mod:`scoup.solvers._strides`).
-Without missing cells the iterates are those of Algorithm 1.
+Missing cells are left out exactly: each row then has its own F x F system. They also slow the
+sweeps down, so with them each sweep starts further along the last step (:class:`Strides`). Without
+missing cells the iterates are those of Algorithm 1.
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.linalg import lapack
 
 from scoup import kernels
-from scoup.linear import solve_normal
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping
-from scoup.solvers._strides import Strides
 from scoup.terms import Problem, Term, grams_of, weighted
 
 COMPRESSIBLE = True
+
+# With missing cells: plain sweeps before the first stride, lengths of strides in multiples of the
+# last step, and by how much an accepted or rejected stride changes them.
+PLAIN_SWEEPS_FIRST = 3
+FIRST_STRIDE, LONGEST_STRIDE = 0.5, 3.0
+GROWTH, SHRINKAGE = 1.5, 0.3
+
+# Below this ratio of pivots the Gram matrix is treated as singular: its condition number is
+# that of the factors squared, so half of the digits are gone by then.
+_WORST_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+# Called as they are: scipy's checks around them take longer than a system of rank 5.
+_CHOLESKY = {np.dtype(np.float64): lapack.dpotrf, np.dtype(np.float32): lapack.spotrf}
+_BACK = {np.dtype(np.float64): lapack.dpotrs, np.dtype(np.float32): lapack.spotrs}
 
 # Given Gram matrix, right-hand side and the old factor, return the new factor.
 Update = Callable[[Array, Array, Array], Array]
@@ -141,3 +153,81 @@ class _RunningSum:
             self.total = scaled
         # A view may be of an array that a term caches for later.
         self._writable = self.total is not part or (reusable and part.flags.owndata)
+
+
+class Strides:
+    """Start each sweep further along the last step, and undo the sweep if the cost rose.
+
+    >>> flat = [np.ones((2, 1)), np.ones((3, 1))]
+    >>> strides = Strides(flat)
+    >>> strides.set_out(flat, grams_of(flat)), strides.accept(5.0, flat, [])
+    ([0, 1], True)
+    """
+
+    def __init__(self, flat: Sequence[Array]) -> None:
+        self._length = FIRST_STRIDE
+        self._plain_left = PLAIN_SWEEPS_FIRST
+        self._order = list(range(len(flat)))
+        # The first factor to be updated is never read: best the longest, whose products cost most.
+        self._longest_first = sorted(self._order, key=lambda n: -len(flat[n]))
+        self._cost = float("inf")
+        self._extrapolated = False
+        self._before_last: list[Array] = []
+        self._last: tuple[list[Array], list[Array]] = ([], [])
+
+    def set_out(self, flat: list[Array], grams: list[Array]) -> list[int]:
+        """Move factors and Grams to the start of the next sweep; return its order of updates."""
+        self._last = list(flat), list(grams)
+        self._extrapolated = not self._plain_left
+        if self._extrapolated:
+            flat[:] = [
+                factor + self._length * (factor - earlier)
+                for factor, earlier in zip(flat, self._before_last, strict=True)
+            ]
+            grams[:] = grams_of(flat)
+            self._order = self._longest_first
+        return self._order
+
+    def accept(self, cost: float, flat: list[Array], grams: list[Array]) -> bool:
+        """Accept the sweep that ended at ``cost``, or return to the factors before it."""
+        if self._extrapolated and cost > self._cost:
+            flat[:], grams[:] = self._last
+            self._plain_left, self._length = 1, SHRINKAGE * self._length
+            return False
+        if self._extrapolated:
+            self._length = min(GROWTH * self._length, LONGEST_STRIDE)
+        self._plain_left = max(self._plain_left - 1, 0)
+        self._before_last, self._cost = self._last[0], cost
+        return True
+
+
+def solve_normal(gram: Array, rhs: Array) -> Array:
+    """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one per row (I, F, F).
+
+    Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma.
+
+    >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
+    [[2.0, 0.0]]
+    """
+    if gram.ndim == 3:
+        return kernels.solve_rows(gram, rhs)
+    scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0).astype(gram.dtype)
+    scaled = gram * inverse * inverse[:, None]
+    factor, failed = _CHOLESKY[gram.dtype](scaled, lower=True)
+    if not failed and (factor.diagonal() ** 2).min() > _WORST_PIVOT[gram.dtype]:
+        whole = _BACK[gram.dtype](factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
+        return kernels.product(rhs, np.ascontiguousarray(whole))
+    return rhs @ pseudoinverse(gram)
+
+
+def pseudoinverse(gram: Array) -> Array:
+    """Pseudoinverse of a symmetric positive semidefinite (F, F) matrix by its eigenvalues.
+
+    >>> pseudoinverse(np.diag([4.0, 0.0])).tolist()
+    [[0.25, 0.0], [0.0, 0.0]]
+    """
+    values, vectors = np.linalg.eigh(gram.astype(np.float64))
+    keep = values > max(values[-1], 0.0) * 1e-14
+    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return inverse.astype(gram.dtype)

@@ -14,8 +14,8 @@ def view(data: CoupledData, values: str = "unchanged", weights: Any = "paper") -
 
     If all matrices have weight zero they are left out.
 
-    ``weights`` are ``"paper"`` (all 1), ``"balanced"`` (1 / squared norm), numbers, tensor first, or
-    ``{"balanced": numbers}``, which multiply the balanced ones.
+    ``weights`` are ``"paper"`` (all 1), ``"balanced"`` (1 / squared norm), numbers, tensor first,
+    or ``{"balanced": numbers}``, which multiply the balanced ones.
 
     >>> import numpy as np
     >>> data = CoupledData(np.full((2, 2, 2), 2.0), {0: np.ones((2, 3))})

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scoup.block import HeldOut, Observed
-from scoup.coupled import CoupledData, Dataset
+from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.datasets.files import Options, Source, mode_of, paths
 from scoup.datasets.files.labels import read_labels
 from scoup.errors import ScoupError

@@ -1,0 +1,52 @@
+"""The pipeline is sample, fit and merge, one after the other."""
+
+import numpy as np
+import pytest
+
+from scoup import CoupledData, Observed, ScoupError, SparseTensor
+from scoup.fit import fit_repetition
+from scoup.merge import merge
+from scoup.pipeline import run
+from scoup.sample import densities, draw
+from scoup.specs import PlanSpec
+from tests.planted import planted
+
+PLAN = PlanSpec(rank=3, sampling=2, repetitions=3)
+
+
+def same_bytes(one, other):
+    return all(a.tobytes() == b.tobytes() for a, b in zip(one.flat, other.flat, strict=True))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_pipeline_equals_its_stages_whatever_the_number_of_workers(workers):
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
+    samples = draw(data, PLAN, 7)
+    fits = [fit_repetition(data, sample, PLAN, 7) for sample in samples]
+    result = run(data, PLAN, 7, workers=workers)
+    assert all(same_bytes(a.factors, b.factors) for a, b in zip(fits, result.fits, strict=True))
+    assert same_bytes(merge(fits, samples, data, PLAN).factors, result.merged.factors)
+
+
+def test_densities_may_be_passed_and_fits_are_reported_in_order():
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
+    fits = []
+    result = run(data, PLAN, 7, density=densities(data), on_fit=fits.append)
+    assert fits == result.fits
+    assert same_bytes(result.merged.factors, run(data, PLAN, 7).merged.factors)
+
+
+@pytest.mark.filterwarnings("ignore::scoup.errors.ScoupWarning")
+def test_ratings_so_sparse_that_samples_are_empty_are_merged_all_the_same():
+    rng = np.random.default_rng(0)
+    coords = np.array([rng.integers(0, size, 600) for size in (100, 100, 30)])
+    ratings = SparseTensor(coords, rng.random(600) + 1, (100, 100, 30))
+    data = CoupledData(ratings, {0: rng.standard_normal((100, 5))}, Observed(ratings))
+    for seed in range(5):
+        merged = run(data, PlanSpec(rank=2, sampling=10), seed).merged
+        assert all(np.isfinite(factor).all() for factor in merged.factors.flat)
+
+
+def test_no_workers_are_refused():
+    with pytest.raises(ScoupError, match="workers: expected an integer of at least 1, got 0"):
+        run(planted((5, 6, 7), 2, 0)[0], PlanSpec(rank=2), 0, workers=0)
