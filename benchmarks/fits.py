@@ -10,7 +10,7 @@ from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Run, facebook
 from scoup import SCOUP, CoupledData
 from scoup.fit import fit
-from scoup.memory import release
+from scoup.machine import release
 from scoup.metrics import cost
 from scoup.records import Factors
 from scoup.solvers import opt

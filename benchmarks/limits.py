@@ -11,9 +11,9 @@ from benchmarks.ours import Run, facebook, gathered
 from scoup import kernels
 from scoup.kernels import rows
 from scoup.kernels.fibres import read_only
+from scoup.machine import run_chunks, serial_blas
 from scoup.solvers.als import solve_normal
 from scoup.terms import grams_of
-from scoup.threads import run_chunks, serial_blas
 
 
 def stream(size: int = 1 << 26) -> Run:

@@ -10,10 +10,9 @@ from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from scoup import CoupledData, kernels
 from scoup.experiments.leave_two_out import folds
-from scoup.memory import release
+from scoup.machine import release, serial_blas, threads
 from scoup.solvers import als, cd
 from scoup.terms import grams_of, terms_of
-from scoup.threads import serial_blas, threads
 
 Run = Callable[[], dict[str, Any] | None]
 TIMED_SWEEPS = 5

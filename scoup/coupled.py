@@ -367,7 +367,7 @@ def _as_cells(matrix: Any) -> Any:
     coo = matrix.tocoo(copy=False)
     coords = np.empty((2, coo.nnz), np.int32)
     coords[0], coords[1] = coo.row, coo.col
-    return SparseTensor.taken(coords, coo.data.copy(), coo.shape)
+    return SparseTensor.from_owned_arrays(coords, coo.data.copy(), coo.shape)
 
 
 def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:

@@ -239,7 +239,9 @@ class SCOUP(_Estimator):
         names = set(self._names()) - {"seed", "jobs", "progress"}
         plan = PlanSpec(**{name: getattr(self, name) for name in names})
         jobs = check("jobs", self.jobs, Count)
-        with tqdm(total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions") as bar:
+        with tqdm(
+            total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions"
+        ) as bar:
             result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
         merge_seconds = result.merged.report.seconds.items()
         self.samples_, self.fits_ = result.samples, result.fits

@@ -11,14 +11,13 @@ from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
 from scoup.listing import load
-from scoup.memory import require_dense
+from scoup.machine import one_thread, require_dense, serial_blas
 from scoup.records import Array, Clock, Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec
 from scoup.start import PARAFAC_SWEEPS, Draw, begin, candidates
 from scoup.terms import Problem, block_losses
-from scoup.threads import one_thread, serial_blas
 
 
 def fit(

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from scoup.errors import DamagedFileError, ScoupError
+from scoup.machine import threads
 from scoup.store import read_json, write_json
-from scoup.threads import threads
 
 log = logging.getLogger(__name__)
 _LOGGERS = ("scoup", "py.warnings")

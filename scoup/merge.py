@@ -11,12 +11,11 @@ from scoup.errors import ScoupError
 from scoup.factors import wrap
 from scoup.finishes._covered import Covered
 from scoup.listing import load
-from scoup.memory import release
+from scoup.machine import release, serial_blas
 from scoup.metrics import output_size, weigh
 from scoup.records import Array, Clock, Fit, Merged, MergeReport, Sample
 from scoup.scale import rescale
 from scoup.specs import MergeSpec
-from scoup.threads import serial_blas
 
 
 def merge(

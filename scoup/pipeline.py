@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from scoup.coupled import CoupledData
 from scoup.fit import fit_repetition
+from scoup.machine import one_thread
 from scoup.merge import merge
 from scoup.records import Array, Clock, Fit, Merged, Sample
 from scoup.sample import draw
 from scoup.specs import Count, PlanSpec, check
-from scoup.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False)

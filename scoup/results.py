@@ -14,7 +14,6 @@ from scipy import sparse
 from scoup import store
 from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.errors import ScoupError
-from scoup.measures import Metric
 from scoup.records import (
     Array,
     Factors,
@@ -23,6 +22,7 @@ from scoup.records import (
     Labels,
     Merged,
     MergeReport,
+    Metric,
     Provenance,
     Sample,
     by_mode,

@@ -10,7 +10,7 @@ from typing import Any
 from scoup import results, store
 from scoup.errors import ScoupError
 from scoup.experiments import declared, experiment_of, measuring
-from scoup.measures import Metric
+from scoup.records import Metric
 
 Row = Mapping[str, Any]
 VERDICTS = {True: "yes", False: "no", None: "no number given"}

@@ -10,10 +10,10 @@ from scoup import datasets, store
 from scoup.datasets import TRUTH_FILE, SizeName
 from scoup.errors import ScoupError
 from scoup.listing import load
+from scoup.machine import one_thread
 from scoup.records import Array
 from scoup.seeds import check_seed
 from scoup.specs import check
-from scoup.threads import one_thread
 
 
 def simulate(kind: str, folder: str | PathLike[str], size: str = "full", seed: int = 0) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scoup.errors import ScoupError
-from scoup.memory import require_dense
+from scoup.machine import require_dense
 from scoup.records import Array
 
 MAX_MODE_SIZE = 2**31 - 1

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from scoup.threads import one_thread
+from scoup.machine import one_thread
 
 
 @one_thread()  # systems this small are slower on many threads

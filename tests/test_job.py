@@ -11,8 +11,8 @@ import pytest
 
 from scoup.errors import ScoupError
 from scoup.job import job, note_scheduling, read_facts
+from scoup.machine import kernel_threads
 from scoup.store import read_archive, write_archive
-from scoup.threads import kernel_threads
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scoup import kernels
 from scoup.kernels import fibres as fibres_module
 from scoup.kernels import sparse
+from scoup.machine import serial_blas, threads
 from scoup.seeds import generator
-from scoup.threads import serial_blas, threads
 
 SETTINGS = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

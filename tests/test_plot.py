@@ -5,8 +5,8 @@ import pytest
 from scoup import plot
 from scoup.experiments._controls import CostScale, costs
 from scoup.experiments.accuracy.measure import MONOTONE
-from scoup.measures import Context
 from scoup.plot import style
+from scoup.records import Context
 
 
 @pytest.fixture

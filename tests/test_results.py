@@ -8,12 +8,12 @@ import jsonschema
 import numpy as np
 import pytest
 
-from scoup import measures, results
+from scoup import records, results
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.fit import fit_repetition
-from scoup.measures import Claim, Context, Measure
 from scoup.merge import merge
+from scoup.records import Claim, Context, Measure
 from scoup.sample import draw
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
@@ -124,9 +124,9 @@ def test_a_file_without_metrics_is_refused(tmp_path):
 
 def test_pick_matches_fields_and_coordinates():
     found = [CONTEXT.on(seed=seed).metric(COST, seed, r=r) for seed in range(2) for r in (1, 2)]
-    assert [metric.value for metric in measures.pick(found, "cost", r=2)] == [0, 1]
-    assert [metric.at["r"] for metric in measures.pick(found, "cost", seed=1)] == [1, 2]
-    assert measures.pick(found, "cost", r=3) == measures.pick(found, "cost", nosuch=1) == []
+    assert [metric.value for metric in records.pick(found, "cost", r=2)] == [0, 1]
+    assert [metric.at["r"] for metric in records.pick(found, "cost", seed=1)] == [1, 2]
+    assert records.pick(found, "cost", r=3) == records.pick(found, "cost", nosuch=1) == []
 
 
 @pytest.mark.parametrize(

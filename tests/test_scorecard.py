@@ -7,7 +7,7 @@ from scoup.errors import ScoupError
 from scoup.experiments import declared
 from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.accuracy.measure import MONOTONE
-from scoup.measures import Context
+from scoup.records import Context
 
 
 def runs(monotone):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.measures import Metric
+from scoup.records import Metric
 from scoup.track import Sources, local, track
 from scoup.track.names import Point, name_points
 from scoup.track.runs import collect

@@ -7,8 +7,7 @@ import numpy as np
 
 from scoup import results, store
 from scoup.coupled import CoupledData, Dataset
-from scoup.measures import Context, Measure
-from scoup.records import Factors, Fit, FitReport, Provenance, SourceFile
+from scoup.records import Context, Factors, Fit, FitReport, Measure, Provenance, SourceFile
 from scoup.track import Job, Sources
 
 COST = Measure("relative_cost", "ratio", "lower", 0.0, None, "cost over that of full ALS")

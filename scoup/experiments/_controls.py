@@ -7,8 +7,7 @@ from typing import Self
 from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.factors import wrap
-from scoup.measures import Context, Measure, Metric
-from scoup.records import Array, Factors
+from scoup.records import Array, Context, Factors, Measure, Metric
 from scoup.scale import rescale
 from scoup.seeds import generator
 from scoup.terms import terms_of

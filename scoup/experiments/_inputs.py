@@ -7,8 +7,7 @@ from scoup import results
 from scoup.coupled import Dataset
 from scoup.experiments._records import Inputs, Model
 from scoup.job import read_facts
-from scoup.measures import Context
-from scoup.records import Fit
+from scoup.records import Context, Fit
 from scoup.simulate import read_planted
 from scoup.specs import ExperimentSpec, PlanSpec
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
-from scoup.measures import Metric
-from scoup.records import Array, Fit, Merged, Sample
+from scoup.records import Array, Fit, Merged, Metric, Sample
 from scoup.specs import PlanSpec
 from scoup.values import view
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoup.coupled import CoupledData
-from scoup.memory import release
+from scoup.machine import release
 from scoup.records import Array
 from scoup.solvers import als
 from scoup.terms import Term, block_losses, grams_of, terms_of

@@ -1,6 +1,6 @@
 """Compiled passes over dense and sparse data; all other work of a fit is on small matrices.
 
-Results do not depend on the number of threads (:func:`scoup.threads.threads`), and every function
+Results do not depend on the number of threads (:func:`scoup.machine.threads`), and every function
 may be called from several Python threads at once.
 """
 

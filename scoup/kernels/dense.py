@@ -21,8 +21,8 @@ from scoup.kernels.lanes import (
     sum_lanes,
 )
 from scoup.kernels.rows import jit, width_for
+from scoup.machine import run_chunks
 from scoup.records import Array
-from scoup.threads import run_chunks
 
 # Chunks of a pass that sums over them: each has a private result, added up in their order.
 MAX_CHUNKS = 16

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from scoup.machine import kernel_threads, run_chunks
 from scoup.records import Array
-from scoup.threads import kernel_threads, run_chunks
 
 # A mode this short keeps its factor, and one output per chunk, in the second-level cache.
 MAX_SHORT_ROWS = 8192

@@ -24,8 +24,8 @@ from scoup.kernels.lanes import (
     sum_lanes,
     zero_lanes,
 )
+from scoup.machine import run_chunks
 from scoup.records import Array
-from scoup.threads import run_chunks
 
 VECTOR_WIDTHS = (8, 16, 32)
 # Gathers between the prefetch of a row and its use: about the latency of the last cache level.

@@ -7,8 +7,8 @@ import numpy as np
 
 from scoup.kernels import rows
 from scoup.kernels.fibres import Fibres, Order, read_only
+from scoup.machine import run_chunks
 from scoup.records import Array
-from scoup.threads import run_chunks
 
 # Private copies of a short mode's output: enough for eight threads, few enough to stay in cache.
 OUTPUT_COPIES = 8

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from scoup import store
 from scoup.experiments import drawing
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 # No date and no random ids: the same metrics give the same file.
 METADATA = {

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from scoup.listing import load
-from scoup.measures import Metric
 from scoup.palette import COLOURS, GREY, SIMULATED
+from scoup.records import Metric
 
 matplotlib.use("agg")
 

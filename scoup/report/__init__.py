@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any
 
-from scoup.measures import Metric
-from scoup.records import Provenance
+from scoup.records import Metric, Provenance
 from scoup.report.document import (
     Section,
     Table,

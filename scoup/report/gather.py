@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scoup import report
-from scoup.measures import Metric
+from scoup.records import Metric
 from scoup.report import Chapter, Document, Figure
 
 

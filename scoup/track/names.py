@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scoup.measures import Metric
+from scoup.records import Metric
 
 Key = TypeVar("Key")
 _FORBIDDEN = re.compile(r"[^\w\-. :]")

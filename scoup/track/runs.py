@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from scoup import results, store
 from scoup.job import read_facts
-from scoup.measures import Metric
-from scoup.records import Provenance
+from scoup.records import Metric, Provenance
 from scoup.track.names import NamedPoints, Point, name_points
 from scoup.track.sources import Job, Sources
 

@@ -7,9 +7,9 @@ import pytest
 from scoup import plot
 from scoup.experiments.accuracy import Spec
 from scoup.experiments.accuracy.measure import claims, measure, never_rises
-from scoup.measures import Context, pick
 from scoup.merge import merge
 from scoup.metrics import cost
+from scoup.records import Context, pick
 from scoup.specs import MergeSpec
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model

@@ -13,8 +13,7 @@ from scoup.experiments._records import Inputs, Model
 from scoup.experiments.anomaly import Spec, kinds
 from scoup.experiments.anomaly import measure as anomaly
 from scoup.experiments.anomaly.detect import detect
-from scoup.measures import Context, pick
-from scoup.records import Labels
+from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor

@@ -9,9 +9,8 @@ from scoup import plot
 from scoup.coupled import Dataset
 from scoup.experiments.clusters import Spec
 from scoup.experiments.clusters.measure import claims, measure, purity, upright
-from scoup.measures import Context, pick
 from scoup.metrics import block_fits
-from scoup.records import Labels
+from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
 from tests.experiments.figures import texts
 from tests.experiments.models import inputs, model

@@ -8,7 +8,7 @@ import pytest
 
 from scoup import experiments
 from scoup.datasets import Traits
-from scoup.measures import Context, Measure
+from scoup.records import Context, Measure
 from scoup.specs import ExperimentSpec
 
 NAMES = experiments.names()

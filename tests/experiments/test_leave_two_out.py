@@ -13,9 +13,8 @@ from scoup.experiments.leave_two_out import choices, folds, rival, stable
 from scoup.experiments.leave_two_out import measure as experiment
 from scoup.experiments.leave_two_out.folds import Matches, Setting
 from scoup.fit import fit
-from scoup.measures import Context, pick
 from scoup.project import dictionary, expand, project
-from scoup.records import Labels
+from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
 from scoup.specs import FitSpec, PlanSpec
 

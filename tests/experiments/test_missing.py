@@ -7,7 +7,7 @@ from scoup.errors import ScoupError
 from scoup.experiments.missing import Spec
 from scoup.experiments.missing.measure import claims, measure, visible_mean
 from scoup.holdout import hold_out
-from scoup.measures import Context, pick
+from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

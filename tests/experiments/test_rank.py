@@ -14,8 +14,7 @@ from scoup.experiments.rank.figure import rank as draw
 from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import DEFAULT_FIT, Look, agreement, derived_seed, scan, split
 from scoup.factors import matrix_of, tensor_of, upright
-from scoup.measures import Context, pick
-from scoup.records import Fit, FitReport, Labels
+from scoup.records import Context, Fit, FitReport, Labels, pick
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 

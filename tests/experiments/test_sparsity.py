@@ -4,9 +4,9 @@ import pytest
 
 from scoup.experiments.sparsity import Spec
 from scoup.experiments.sparsity.measure import claims, measure
-from scoup.measures import Context, pick
 from scoup.merge import merge
 from scoup.metrics import output_size
+from scoup.records import Context, pick
 from scoup.specs import MergeSpec
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model

@@ -4,8 +4,8 @@ import pytest
 
 from scoup.experiments.speedup import Spec
 from scoup.experiments.speedup.measure import claims, measure
-from scoup.measures import Context, pick
-from scoup.threads import max_threads
+from scoup.machine import max_threads
+from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

@@ -17,7 +17,7 @@ from scoup.datasets.brainq.study import (
     subject_file,
 )
 from scoup.errors import ScoupError
-from scoup.memory import require_dense
+from scoup.machine import require_dense
 from scoup.records import Array, Labels, Provenance
 
 Grid = tuple[int, int, int]

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 

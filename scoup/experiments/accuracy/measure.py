@@ -9,9 +9,8 @@ from scoup.coupled import CoupledData
 from scoup.experiments._controls import CostScale, costs, random_control
 from scoup.experiments._records import Inputs, Model, Outcome
 from scoup.experiments.accuracy import Spec
-from scoup.measures import Claim, Context, Measure, Metric, pick
 from scoup.merge import merge
-from scoup.records import Merged
+from scoup.records import Claim, Context, Measure, Merged, Metric, pick
 from scoup.specs import MergeSpec
 
 log = logging.getLogger(__name__)

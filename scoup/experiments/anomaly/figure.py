@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 DAY_MODE = 2
 MIN_SHARE_DRAWN = 0.01  # of the largest entry; smaller ones would be a row of dots at zero

@@ -17,8 +17,7 @@ from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.detect import Table, detect
 from scoup.experiments.anomaly.kinds import DAY, NAMED_BY, POSTER, WALL, Finding, best_first
-from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.records import Array, Labels
+from scoup.records import Array, Claim, Context, Labels, Measure, Metric, pick
 from scoup.tensor import SparseTensor
 
 Tables = Mapping[str, Table]

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scoup.interop import WARNING
-from scoup.measures import Metric, pick
 from scoup.palette import COLOURS
 from scoup.plot import brain, style
-from scoup.records import Array
+from scoup.records import Array, Metric, pick
 
 Facts = Mapping[str, Any]
 SEEDS_NOTE = "mean purity: median of {} seeds; everything else: the first of them"

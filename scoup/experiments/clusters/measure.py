@@ -17,8 +17,7 @@ from scoup.experiments._images import roles
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.clusters import Spec
 from scoup.interop import volumes
-from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.records import Array, Factors, Labels
+from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric, pick
 from scoup.seeds import generator
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 CONTENDERS = {
     "chosen": "rank and weight chosen in training",

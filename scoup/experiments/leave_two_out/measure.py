@@ -19,8 +19,7 @@ from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.leave_two_out import Spec, choices, folds, pairs, rival, stable
 from scoup.experiments.leave_two_out.choices import DECISIONS
 from scoup.experiments.leave_two_out.folds import Matches, Products, Setting
-from scoup.measures import Claim, Context, Measure, Metric, pick
-from scoup.records import Array
+from scoup.records import Array, Claim, Context, Measure, Metric, pick
 from scoup.seeds import generator
 
 log = logging.getLogger(__name__)

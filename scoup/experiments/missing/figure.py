@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 PANELS = {
     "snr": "SNR (dB)",

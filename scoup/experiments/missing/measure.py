@@ -9,9 +9,8 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.experiments._records import Inputs, Model, Outcome
 from scoup.experiments.missing import Spec
-from scoup.measures import Claim, Context, Measure, Metric, pick
 from scoup.metrics import held_out_error, snr
-from scoup.records import Array, Factors
+from scoup.records import Array, Claim, Context, Factors, Measure, Metric, pick
 from scoup.tensor import SparseTensor
 
 SNR = Measure(

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from scoup.experiments.rank import DEGENERATE_COSINE
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 MIN_CORE_PERCENT_DRAWN = -10.0  # core consistency has no lower bound; the rest is at the edge
 MAX_HEADLINE_CHARACTERS = 118  # per line

@@ -11,8 +11,7 @@ from scoup.experiments.rank import Spec
 from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import Look, scan
 from scoup.factors import upright
-from scoup.measures import Claim, Context, Measure, Metric
-from scoup.records import Array, Factors, Labels
+from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric
 from scoup.specs import FitSpec
 
 FIT = Measure(

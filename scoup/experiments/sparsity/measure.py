@@ -10,10 +10,9 @@ from scoup.coupled import CoupledData
 from scoup.experiments._controls import OUTPUT_SIZE, CostScale, control, costs, random_control
 from scoup.experiments._records import Inputs, Model, Outcome
 from scoup.experiments.sparsity import Spec
-from scoup.measures import Claim, Context, Measure, Metric, pick
 from scoup.merge import merge
 from scoup.metrics import output_size
-from scoup.records import Array, Merged
+from scoup.records import Array, Claim, Context, Measure, Merged, Metric, pick
 from scoup.specs import MergeSpec
 
 RELATIVE_SIZE = Measure(

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scoup.listing import members
-from scoup.measures import Metric
 from scoup.plot import style
+from scoup.records import Metric
 
 
 def speedup(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:

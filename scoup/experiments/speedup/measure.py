@@ -16,11 +16,11 @@ from scoup.estimators import CMTF, SCOUP
 from scoup.experiments._controls import CostScale, costs, random_control
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.speedup import Spec
-from scoup.measures import Claim, Context, Measure, Metric, pick
+from scoup.machine import max_threads, threads
 from scoup.metrics import zero_cost
+from scoup.records import Claim, Context, Measure, Metric, pick
 from scoup.sample import densities
 from scoup.specs import PlanSpec
-from scoup.threads import max_threads, threads
 
 log = logging.getLogger(__name__)
 
