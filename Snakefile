@@ -1,7 +1,6 @@
 """Contents page: from raw data to figures, scorecard and report, one file of rules per stage.
 
-snakemake --cores 4                                             everything, at the paper's dimensions
-snakemake --cores 4 --configfile workflow/configs/quick.yaml    everything, small
+snakemake --cores 4    everything, at the paper's dimensions
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Members that are found by listing a folder: a new solver, experiment or format is a new file and nothing else."""
+"""Members that are found by listing a folder: a new solver or format is a new file, no more."""
 
 from __future__ import annotations
 

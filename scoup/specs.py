@@ -9,7 +9,7 @@ from these classes. A wrong value is answered in one sentence that names the key
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import (
@@ -80,14 +80,14 @@ class Spec(BaseModel):
 
 def explain(error: ValidationError, kind: type[BaseModel]) -> ScoupError:
     """Turn a validator's finding into one sentence: the key, what was expected, what came."""
-    schema = kind.model_json_schema()
-    findings = [(finding, *_walk(schema, finding["loc"])) for finding in error.errors()]
+    whole = kind.model_json_schema()
+    findings = [(finding, *_walk(whole, finding["loc"])) for finding in error.errors()]
     # Of the branches of a union, the one that fails deepest is the one that was meant.
     same = [found for found in findings if found[1][:1] == findings[0][1][:1]]
     finding, path, schema = max(same, key=lambda found: len(found[1]))
     key = ".".join(map(str, path)) or "settings"
     if finding["type"] == "extra_forbidden":
-        known = list(_walk(kind.model_json_schema(), path[:-1])[1].get("properties", {}))
+        known = list(_walk(whole, path[:-1])[1].get("properties", {}))
         expected = f"one of the keys {', '.join(known)}" if known else "no settings"
         return ScoupError.expected(key, expected, repr(path[-1]), near(path[-1], known))
     if finding["type"] == "missing":
@@ -230,7 +230,10 @@ Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Strict(), Field(ge=1, allow_inf_nan=False)]
 Factors = Factor | Annotated[list[Factor], Field(min_length=3)]
 if TYPE_CHECKING:  # names that are found by listing are words to a type checker
-    SolverName = MergeName = FinishName = ValuesName = str
+    SolverName: TypeAlias = str
+    MergeName: TypeAlias = str
+    FinishName: TypeAlias = str
+    ValuesName: TypeAlias = str
 else:
     SolverName = choice_of("scoup.solvers", "how one fit is computed")
     MergeName = choice_of("scoup.merges", "how the repetitions of a plan become one model")

@@ -1,4 +1,4 @@
-"""What all tests share: examples that are the same in every run, and one tiny run of the whole workflow."""
+"""What all tests share: repeatable examples, and one tiny run of the whole workflow."""
 
 import pytest
 from hypothesis import settings

@@ -209,14 +209,14 @@ def test_a_peer_is_judged_with_the_best_scale_and_the_best_side_factor():
 
 def test_times_of_jobs_are_summed_by_stage(tmp_path):
     facts = {"started": 10.0, "ended": 14.0, "startup": 1.0, "processor": 3.0}
-    for name in ("fit/a/rep0", "fit/a/rep1", "experiment/rank/a/seed0", "scheduling"):
+    for name in ("fit/a/rep0", "fit/a/rep1", "experiments/rank/a/seed0", "scheduling"):
         path = tmp_path / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(facts))
     (tmp_path / "fit/a/running.json").write_text(json.dumps({"started": 10.0}))
     sums = stages.stages(tmp_path)
     assert sums[0] == stages.Stage("fit", 2, 6.0, 2.0, 8.0)
-    assert {stage.name for stage in sums} == {"fit", "experiment rank", "scheduling"}
+    assert {stage.name for stage in sums} == {"fit", "experiments rank", "scheduling"}
     assert "| all | 4 | 12 | 4 | 16 |" in stages.table(sums)
 
 

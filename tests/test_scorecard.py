@@ -38,11 +38,11 @@ def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     readme = tmp_path / "README.md"
     markers = "<!-- figures --><!-- /figures --><!-- rulegraph --><!-- /rulegraph -->"
     readme.write_text(f"before\n<!-- scorecard -->\nstale\n<!-- /scorecard -->\nafter\n{markers}")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "accuracy.png").touch()
+    (tmp_path / "plot").mkdir()
+    (tmp_path / "plot" / "accuracy.png").touch()
     (tmp_path / "graph").write_text("flowchart TB\n\tid0[all]\n\tid1[plot]\n\tid1 --> id0\n")
     results.write_claims(tmp_path / "scorecard.json", scorecard.judge(runs([1])))
-    scorecard.main(str(readme), str(tmp_path), str(tmp_path / "graph"))
+    scorecard.main(str(tmp_path), str(tmp_path / "graph"), str(readme))
     text = readme.read_text()
     assert text.startswith("before\n<!-- scorecard -->\n| experiment |")
     assert "<!-- /scorecard -->\nafter\n" in text

@@ -325,7 +325,7 @@ def test_labels_provenance_and_extras_travel(tmp_path):
 
 
 def test_labels_must_fit_the_data():
-    with pytest.raises(ScoupError, match=r"labels: expected one entry a factor"):
+    with pytest.raises(ScoupError, match=r"labels: expected one entry per factor"):
         coupled.Dataset(CoupledData(X), (Labels("noun", np.arange(3)),))
     with pytest.raises(ScoupError, match=r"noun.category: expected 2 plain values"):
         Labels("noun", np.arange(2), {"category": np.arange(3)})

@@ -15,7 +15,8 @@ TINY = ROOT / "workflow" / "configs" / "tiny.yaml"
 def command(folder, *options, root=ROOT, cores=2):
     """Return the call of Snakemake on the tiny configuration in ``folder``."""
     return [
-        sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder),
+        sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"),
+        "--directory", str(folder),
         "--configfile", str(root / "workflow" / "configs" / "tiny.yaml"), "--cores", str(cores),
         "--workflow-profile", str(root / "workflow" / "profiles" / "default"), *options,
     ]  # fmt: skip

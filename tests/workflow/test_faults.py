@@ -1,4 +1,4 @@
-"""Killed jobs, killed runs and full disks leave nothing half-made, and the next run ends in the same bytes."""
+"""Killed jobs and full disks leave nothing half-written; the next run ends in the same bytes."""
 
 import os
 import signal
@@ -79,7 +79,8 @@ def test_a_killed_job_and_a_killed_run_end_in_the_same_bytes(finished, tmp_path)
     process.wait(timeout=300)
     assert process.returncode != 0
     again = subprocess.Popen(
-        command(tmp_path / "run", *TARGETS), env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        command(tmp_path / "run", *TARGETS),
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
         start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     until(lambda: fit_script(again.pid), again)

@@ -1,4 +1,4 @@
-"""User-supplied files through the workflow: what makes sense runs, what does not says why, a changed file is seen."""
+"""User-supplied files: what makes sense runs, what does not says why, a change is noticed."""
 
 import os
 from pathlib import Path
@@ -54,7 +54,10 @@ def asked(tmp_path):
 def test_files_run_and_a_changed_file_is_run_again(asked):
     folder, config = asked
     said = succeeded(snakemake(folder, *TARGETS, config=config))
-    why = "leave_two_out is skipped for mine: it tells dense images of things apart, and the tensor is sparse."
+    why = (
+        "leave_two_out is skipped for mine: "
+        "it tells dense images of things apart, and the tensor is sparse."
+    )
     assert said.count(f"scoup: {why}") == 1
     assert why in (folder / "results/report.html").read_text()
     found = results.read_dataset(folder / "results/preprocess/mine.npz")

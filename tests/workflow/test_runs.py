@@ -1,4 +1,4 @@
-"""A second run does nothing, a change reruns what depends on it, and the number of cores changes no byte."""
+"""A second run does nothing, a change reruns what depends on it, cores change no byte."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ REPEATED = (
 
 
 def digests(folder):
-    """Return ``{path: sha256}`` of all results that must be the same bytes: all but what shows seconds."""
+    """Return ``{path: sha256}`` of the results that must be the same bytes: no seconds in them."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
         name = path.relative_to(folder / "results")

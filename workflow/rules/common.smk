@@ -33,11 +33,18 @@ LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]
 DATASETS = {name: spec.to_dict() for name, spec in CONFIG.datasets.items()}
 VARIANTS = {name: spec.to_dict() for name, spec in CONFIG.variants.items()}
 PLANS = {name: spec.to_dict() for name, spec in CONFIG.plans.items()}
-VIEWS = {name: {"values": plan["values"], "weights": plan["weights"]} for name, plan in PLANS.items()}
-SAMPLING = {name: spec.part(SampleSpec).to_dict() for name, spec in CONFIG.plans.items()}
+VIEWS = {
+    name: {"values": plan["values"], "weights": plan["weights"]}
+    for name, plan in PLANS.items()
+}
+SAMPLING = {
+    name: spec.part(SampleSpec).to_dict() for name, spec in CONFIG.plans.items()
+}
 FITTING = {name: spec.part(FitSpec).to_dict() for name, spec in CONFIG.plans.items()}
 MERGING = {name: spec.part(MergeSpec).to_dict() for name, spec in CONFIG.plans.items()}
-REPETITIONS = {name: list(range(spec.repetitions)) for name, spec in CONFIG.plans.items()}
+REPETITIONS = {
+    name: list(range(spec.repetitions)) for name, spec in CONFIG.plans.items()
+}
 EXPERIMENTS = {
     name: spec.model_dump(mode="json", exclude={"datasets", "seeds"})
     for name, spec in CONFIG.experiments.items()
@@ -85,8 +92,14 @@ def code_of(script, *modules):
 
     def code(wildcards):
         job = dict(wildcards)
-        names = {**DATASETS.get(job.get("dataset"), {}), **PLANS.get(job.get("plan"), {}), **job}
-        names["drawn"] = experiments.experiment_of(job["figure"]) if "figure" in job else ""
+        names = {
+            **DATASETS.get(job.get("dataset"), {}),
+            **PLANS.get(job.get("plan"), {}),
+            **job,
+        }
+        names["drawn"] = (
+            experiments.experiment_of(job["figure"]) if "figure" in job else ""
+        )
         return digest(script, *(module.format(**names) for module in modules))
 
     return code
@@ -100,7 +113,9 @@ def user_files(wildcards):
 def files_of_model(pattern, model, **job):
     """Return the files of ``pattern`` for one plan and variant: one, or one per repetition."""
     names = {"plan": model["plan"], "variant": model["variant"], **job}
-    return expand(pattern, rep=REPETITIONS[model["plan"]] if "{rep}" in pattern else [0], **names)
+    return expand(
+        pattern, rep=REPETITIONS[model["plan"]] if "{rep}" in pattern else [0], **names
+    )
 
 
 def files_of_models(pattern):
@@ -108,14 +123,20 @@ def files_of_models(pattern):
 
     def files(wildcards):
         models = MODELS[wildcards.experiment]
-        return [path for model in models for path in files_of_model(pattern, model, **wildcards)]
+        return [
+            path
+            for model in models
+            for path in files_of_model(pattern, model, **wildcards)
+        ]
 
     return files
 
 
 def parts_of_experiment(wildcards):
     """Return the files of an experiment's independent jobs, if it has any."""
-    names = experiments.parts_of(wildcards.experiment, CONFIG.experiments[wildcards.experiment])
+    names = experiments.parts_of(
+        wildcards.experiment, CONFIG.experiments[wildcards.experiment]
+    )
     return expand(PART, part=names, **wildcards)
 
 
@@ -146,5 +167,7 @@ def files_of_figure(pattern, seeds=None):
 
 def figure_files(endings, names=tuple(EXPERIMENTS)):
     """Return the files of all figures of some experiments."""
-    figures = [figure for name in names for figure in experiments.declared(name).CAPTIONS]
+    figures = [
+        figure for name in names for figure in experiments.declared(name).CAPTIONS
+    ]
     return expand("results/plot/{figure}.{ending}", figure=figures, ending=endings)

@@ -6,7 +6,9 @@ rule merge:
     input:
         data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
         samples=SAMPLE,
-        fits=collect(FIT, rep=lookup(dpath="{plan}", within=REPETITIONS), allow_missing=True),
+        fits=collect(
+            FIT, rep=lookup(dpath="{plan}", within=REPETITIONS), allow_missing=True
+        ),
     output:
         merged=MERGED,
     log:
@@ -23,6 +25,11 @@ rule merge:
     params:
         view=lookup(dpath="{plan}", within=VIEWS),
         spec=lookup(dpath="{plan}", within=MERGING),
-        code=code_of("merge", "scoup.values.{values}", "scoup.merges.{merge}", "scoup.finishes.{finish}"),
+        code=code_of(
+            "merge",
+            "scoup.values.{values}",
+            "scoup.merges.{merge}",
+            "scoup.finishes.{finish}",
+        ),
     script:
         "../scripts/merge.py"

@@ -38,7 +38,9 @@ rule track:
         metrics=files_of_jobs(METRICS),
         facts=files_of_jobs(FACTS),
         logs=files_of_jobs(LOG),
-        models=[model["path"] for job in TRACKED for model in job["fits"] + job["merged"]],
+        models=[
+            model["path"] for job in TRACKED for model in job["fits"] + job["merged"]
+        ],
         figures=figure_files(["png"]),
         scorecard=["results/scorecard.json", "results/scorecard.md"],
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
@@ -60,7 +62,10 @@ rule track:
             "jobs": TRACKED,
             "data": {name: f"results/preprocess/{name}.npz" for name in CONFIG.used},
             "figures": {name: figure_files(["png"], [name]) for name in EXPERIMENTS},
-            "scorecard": {"claims": "results/scorecard.json", "table": "results/scorecard.md"},
+            "scorecard": {
+                "claims": "results/scorecard.json",
+                "table": "results/scorecard.md",
+            },
             "settings": {"datasets": DATASETS, "variants": VARIANTS, "plans": PLANS},
         },
         target=target(os.environ),
