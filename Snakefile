@@ -39,7 +39,6 @@ rule all:
         report="results/report.html",
         tracked="results/track.json",
         figures=figure_files(["svg", "pdf", "png"]),
-    localrule: True
 
 
 onsuccess:

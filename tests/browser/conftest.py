@@ -1,4 +1,4 @@
-"""A real headless Chromium that keeps what pages print and ask for."""
+"""A real headless Chromium that records what pages print and request."""
 
 import json
 import shutil
@@ -9,9 +9,10 @@ import pytest
 
 OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-    "--window-size=1600,1100",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--window-size=1600,1100",
 ]  # fmt: skip
+LOCAL = ("file:", "data:", "blob:", "about:")
 
 
 class Browser:
@@ -21,32 +22,32 @@ class Browser:
         self.driver = driver
 
     def open(self, address):
-        """Open a page, forgetting what earlier ones printed and asked for."""
+        """Open a page and drop the records of earlier pages."""
         self.driver.get("about:blank")
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)
         self.driver.get(address)
 
     def run(self, script, *arguments):
-        """Run a script in the page and return what it returns."""
+        """Run a script in the page and return its result."""
         return self.driver.execute_script(script, *arguments)
 
     def until(self, script, *arguments, seconds=90):
         """Wait until a script returns something true, and return it."""
         limit = time.monotonic() + seconds
         while True:
-            found = self.run(script, *arguments)
-            if found or time.monotonic() > limit:
-                assert found, f"never came true: {script}"
-                return found
+            result = self.run(script, *arguments)
+            if result or time.monotonic() > limit:
+                assert result, f"never came true: {script}"
+                return result
             time.sleep(0.1)
 
     def picture(self, path):
-        """Keep what is seen, for people to look at."""
+        """Save a screenshot for people to look at."""
         self.driver.save_screenshot(str(path))
 
     def errors(self):
-        """Return the errors that pages printed since they were opened."""
+        """Return the errors printed since the page was opened."""
         return [
             entry["message"]
             for entry in self.driver.get_log("browser")
@@ -54,41 +55,39 @@ class Browser:
         ]
 
     def requests(self):
-        """Return the addresses that were asked of a network since the page was opened."""
+        """Return the network addresses requested since the page was opened."""
         messages = [
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         ]
-        asked = [
-            m["params"]["request"]["url"]
-            for m in messages
-            if m["method"] == "Network.requestWillBeSent"
+        addresses = [
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
         ]
-        return [
-            address
-            for address in asked
-            if not address.startswith(("file:", "data:", "blob:", "about:"))
-        ]
+        return [address for address in addresses if not address.startswith(LOCAL)]
 
     @contextmanager
-    def frame(self):
-        """Go into the page's only frame for the time of the body."""
-        self.driver.switch_to.frame(0)
-        yield
-        self.driver.switch_to.default_content()
+    def frame(self, element):
+        """Work inside a frame of the page."""
+        self.driver.switch_to.frame(element)
+        try:
+            yield
+        finally:
+            self.driver.switch_to.default_content()
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Chromium, or a skip that says what is missing."""
     selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (program and driver):
+    program, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (program and driver_path):
         pytest.skip("needs Chromium: apt-get install chromium chromium-driver")
     options = selenium.ChromeOptions()
     options.binary_location = program
     for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    running = selenium.Chrome(options, selenium.ChromeService(driver))
-    yield Browser(running)
-    running.quit()
+    driver = selenium.Chrome(options, selenium.ChromeService(driver_path))
+    yield Browser(driver)
+    driver.quit()

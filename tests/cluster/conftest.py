@@ -13,10 +13,10 @@ import pytest
 from tests.cluster import slurm
 from tests.workflow.conftest import ROOT, TINY, snakemake, succeeded
 
-collect_ignore = ["faults"]  # imported by Python itself, in jobs
+collect_ignore = ["faults"]  # Python itself imports it, in jobs
 FAULTS = Path(__file__).parent / "faults"
 CONFIG = ("--configfile", str(TINY), str(Path(__file__).parent / "small.yaml"))
-# Every stage from raw data to a figure, of one experiment.
+# One experiment, through every stage from raw data to a figure.
 TARGET = "results/plot/accuracy.svg"
 
 
@@ -33,7 +33,7 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def local(tmp_path_factory):
-    """A run without any cluster, with whose bytes all others are compared; not to be changed."""
+    """A run without a cluster, to compare other runs with; not to be changed."""
     folder = tmp_path_factory.mktemp("local") / "run"
     succeeded(snakemake(folder, TARGET, *CONFIG))
     return folder
@@ -41,14 +41,14 @@ def local(tmp_path_factory):
 
 @pytest.fixture
 def healthy(cluster):
-    """The cluster started afresh: whatever a test before has killed is there again, and no job is."""
+    """A freshly started cluster: no dead node, no old job."""
     slurm.up()
     return cluster
 
 
 @pytest.fixture(autouse=True)
-def none_left():
-    """No run of a test that failed goes on behind the next one."""
+def no_leftovers():
+    """Kill the runs that a failed test left behind."""
     yield
     while Run.started:
         process = Run.started.pop()
@@ -64,13 +64,14 @@ class Run:
 
     def __init__(self, folder, *options, faults=()):
         folder.mkdir(parents=True, exist_ok=True)
-        waiting = folder.parent / "faults"
-        waiting.mkdir(exist_ok=True)
+        fault_folder = folder.parent / "faults"
+        fault_folder.mkdir(exist_ok=True)
         for position, fault in enumerate(faults):
-            (waiting / f"{fault}-{position}").touch()
+            (fault_folder / f"{fault}-{position}").touch()
         self.log, self.folder = folder.parent / "snakemake.log", folder
         environment = {
-            **os.environ, "SCOUP_FAULTS": str(waiting), "PYTHONPATH": os.pathsep.join([str(FAULTS), str(ROOT)]),
+            **os.environ, "SCOUP_FAULTS": str(fault_folder),
+            "PYTHONPATH": os.pathsep.join([str(FAULTS), str(ROOT)]),
             "XDG_CACHE_HOME": str(folder.parent / "cache"),
         }  # fmt: skip
         with self.log.open("a") as log:
@@ -83,20 +84,20 @@ class Run:
             )
         self.started.append(self.process)
 
-    def taken(self):
+    def triggered_faults(self):
         """Return the faults that jobs have met so far."""
-        return sorted(path.name.split("-")[1] for path in self.folder.parent.glob("taken-*"))
+        return sorted(path.name.split("-")[1] for path in self.folder.parent.glob("triggered-*"))
 
-    def ends(self, well=True, seconds=900):
-        """Wait for the end, which must be as said, and return all output."""
+    def wait(self, success=True, seconds=900):
+        """Wait for the run to succeed, or to fail, and return its output."""
         code = self.process.wait(timeout=seconds)
-        said = self.log.read_text()
-        assert (code == 0) == well, said[-6000:]
-        return said
+        output = self.log.read_text()
+        assert (code == 0) == success, output[-6000:]
+        return output
 
 
 def command(folder, *options):
-    """Return the call of Snakemake on a small configuration, by the Slurm profile, with impatient looks at jobs."""
+    """Return the command that runs the small configuration with the Slurm profile."""
     return [
         sys.executable, "-m", "tests.cluster.impatient",
         "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
@@ -106,10 +107,10 @@ def command(folder, *options):
 
 
 def until(condition, run, seconds=300):
-    """Poll until ``condition`` gives something; the run must not end before."""
+    """Wait until ``condition`` returns something true; the run must not end before that."""
     limit = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert run.process.poll() is None, run.log.read_text()[-6000:]
-        assert time.monotonic() < limit, "what the test waits for never came"
+        assert time.monotonic() < limit, "the condition never came true"
         time.sleep(0.2)
-    return found
+    return result

@@ -1,6 +1,7 @@
-"""Snakemake whose Slurm executor looks at its jobs every two seconds; by itself it waits longer each time, for minutes.
+"""Snakemake whose Slurm executor checks its jobs every two seconds; nothing else is changed.
 
-A cluster with hundreds of users needs that patience, tests of a few jobs do not: nothing else is changed.
+By default the executor waits longer after every check, up to minutes. A busy cluster needs that
+patience, tests of a few jobs do not.
 """
 
 from snakemake.cli import main

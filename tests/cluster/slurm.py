@@ -1,13 +1,13 @@
-"""A real Slurm of two nodes on this machine, for the tests and for trying profiles by hand. Needs root.
+"""A real Slurm with two nodes on this machine, for tests and for trying out profiles. Needs root.
 
-    python -m tests.cluster.slurm install    # apt-get, where there is one
+    python -m tests.cluster.slurm install    # by apt-get, if available
     python -m tests.cluster.slurm up
     snakemake --workflow-profile workflow/profiles/slurm --configfile workflow/configs/quick.yaml
     python -m tests.cluster.slurm down
 
-Each node is a slurmd of its own on a port of its own. There is no accounting and no cgroup: memory is booked but
-not enforced. The configuration has to be where every Slurm command looks for it, /etc/slurm/slurm.conf; a file
-there that this script did not write is never touched.
+Each node is a separate slurmd on a separate port. There is no accounting and no cgroup: memory is
+reserved, but limits are not enforced. Every Slurm command looks for its configuration in
+/etc/slurm/slurm.conf; a file there that this script did not write is never touched.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ NODES = {"n1": 17001, "n2": 17002}
 PACKAGES = ("slurm-wlm", "slurmd", "slurmctld", "slurm-client", "munge")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
 
-# Short timeouts: a dead node is noticed within seconds (SlurmdTimeout), and a job that was put back starts again as
-# soon (cred_expire). MinJobAge keeps finished jobs visible to squeue. LLN: both nodes are used before one is full.
+# Short timeouts: a dead node is noticed within seconds (SlurmdTimeout), and a requeued job restarts
+# as soon (cred_expire). MinJobAge keeps finished jobs visible to squeue. With LLN, jobs go to the
+# least loaded node, so that both nodes are used.
 TEMPLATE = """{mark}
 ClusterName=scoup
 SlurmctldHost=localhost
@@ -61,35 +62,35 @@ PartitionName=all Nodes={names} Default=YES LLN=YES MaxTime=INFINITE State=UP
 
 
 def why_not() -> str:
-    """Return why no cluster can be brought up here, or nothing if one can."""
+    """Return why no cluster can be started here, or an empty string."""
     if os.geteuid() != 0:
-        return "a cluster of its own needs root"
+        return "starting a cluster needs root"
     missing = [command for command in COMMANDS if shutil.which(command) is None]
     if missing:
-        return f"Slurm is not installed ({', '.join(missing)} missing): python -m tests.cluster.slurm install"
+        hint = "python -m tests.cluster.slurm install"
+        return f"Slurm is not installed ({', '.join(missing)} missing): {hint}"
     if CONFIG.exists() and not CONFIG.read_text().startswith(MARK):
         return f"this machine has a Slurm already ({CONFIG})"
     return ""
 
 
 def install() -> None:
-    """Install Slurm by apt; whoever cannot is told why, and the tests are skipped."""
+    """Install Slurm with apt, or print why the tests will be skipped."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        print("Slurm is not installed: that takes root and apt-get. Cluster tests will be skipped.")
+        print("Slurm is not installed: that needs root and apt-get. Cluster tests will be skipped.")
         return
     if all(map(shutil.which, COMMANDS)):
         return
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(
-            ["apt-get", "--quiet", *words], env=quiet, check=False, stdout=subprocess.DEVNULL
-        )
-        if done.returncode:
+        command = ["apt-get", "--quiet", *words]
+        process = subprocess.run(command, env=quiet, check=False, stdout=subprocess.DEVNULL)
+        if process.returncode:
             print(f"apt-get {words[0]} failed. Cluster tests will be skipped.")
 
 
 def up() -> None:
-    """Bring up the key server, the controller and both nodes, and wait until the nodes are idle."""
+    """Start the key server, the controller and both nodes; wait until the nodes are idle."""
     reason = why_not()
     if reason:
         raise SystemExit(f"No Slurm: {reason}.")
@@ -98,8 +99,8 @@ def up() -> None:
         (HOME / folder).mkdir(parents=True)
     HOME.chmod(0o755)  # munged refuses a socket in a folder that others cannot enter
     nodes = "\n".join(
-        f"NodeName={n} NodeHostname=localhost Port={p} CPUs=4 RealMemory=16000"
-        for n, p in NODES.items()
+        f"NodeName={name} NodeHostname=localhost Port={port} CPUs=4 RealMemory=16000"
+        for name, port in NODES.items()
     )
     CONFIG.parent.mkdir(exist_ok=True)
     CONFIG.write_text(TEMPLATE.format(mark=MARK, home=HOME, nodes=nodes, names=",".join(NODES)))
@@ -120,7 +121,7 @@ def down() -> None:
     for name in ("slurmctld", *NODES):
         kill(name)
     for folder in Path("/proc").glob("[0-9]*"):
-        if _program(folder).startswith("slurmstepd"):  # a keeper that has outlived its job
+        if _program(folder).startswith("slurmstepd"):  # it has outlived its job
             _end(int(folder.name), signal.SIGKILL)
     _end(_pid("munge"), signal.SIGTERM)
     if CONFIG.exists() and CONFIG.read_text().startswith(MARK):
@@ -129,25 +130,25 @@ def down() -> None:
 
 
 def run(*words: str) -> str:
-    """Return what a Slurm command says; nothing if it fails, as it does while the controller is away."""
+    """Return the output of a Slurm command; nothing if it fails, as when the controller is down."""
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
 def jobs() -> list[dict[str, str]]:
-    """Return id, state, node, minutes asked for and restarts of every job that the controller remembers."""
-    fields = ("id", "state", "node", "limit", "restarts", "name")
+    """Return id, state, node, time limit, reason and name of every job the controller knows."""
+    fields = ("id", "state", "node", "limit", "reason", "name")
     lines = run("squeue", "--states=all", "--noheader", "--format=%i|%T|%N|%l|%r|%j").splitlines()
     return [dict(zip(fields, line.split("|"), strict=True)) for line in lines]
 
 
 def start_controller() -> None:
-    """Start the controller, with what it remembers from before."""
+    """Start the controller from its saved state, if there is one."""
     subprocess.run(["slurmctld", "-f", str(CONFIG)], check=True, stderr=subprocess.DEVNULL)
     _until(lambda: "UP" in run("scontrol", "ping"), "the controller")
 
 
 def stop_controller() -> None:
-    """End the controller in good order, as a restart does: it writes down what it knows."""
+    """Stop the controller cleanly, as for a restart: it saves its state."""
     _end(_pid("slurmctld"), signal.SIGTERM)
 
 
@@ -157,7 +158,7 @@ def start_node(name: str) -> None:
 
 
 def kill(name: str) -> None:
-    """Kill the controller, or a node with everything that runs on it, as a power cut does."""
+    """Kill the controller, or a node and everything that runs on it, as a power cut would."""
     _end(_pid(name), signal.SIGKILL)
     if name in NODES:
         for process in _on_node(name):
@@ -168,14 +169,16 @@ def _start_munge() -> None:
     key = HOME / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o400)
-    files = {"key-file": key, "socket": HOME / "munge.socket", "pid-file": HOME / "munge.pid",
-             "log-file": HOME / "munge.log", "seed-file": HOME / "munge.seed"}  # fmt: skip
-    subprocess.run(["munged", "--force", *(f"--{option}={path}" for option, path in files.items())], check=True,
-                   stderr=subprocess.DEVNULL)  # fmt: skip
+    files = {
+        "key-file": key, "socket": HOME / "munge.socket", "pid-file": HOME / "munge.pid",
+        "log-file": HOME / "munge.log", "seed-file": HOME / "munge.seed",
+    }  # fmt: skip
+    options = [f"--{option}={path}" for option, path in files.items()]
+    subprocess.run(["munged", "--force", *options], check=True, stderr=subprocess.DEVNULL)
 
 
 def _pid(name: str) -> int | None:
-    """Return the id of a server's process, or nothing where it has ended and the number may be another's by now."""
+    """Return the process id of a server; None if it has ended, even if its id was reused."""
     try:
         pid = int((HOME / f"{name}.pid").read_text())
     except (OSError, ValueError):
@@ -184,18 +187,18 @@ def _pid(name: str) -> int | None:
 
 
 def _program(folder: Path) -> str:
-    """Return the name of the program of a process, or nothing where it has ended."""
+    """Return the program name of a process; nothing if it has ended."""
     try:
         return (folder / "comm").read_text()
     except OSError:
         return ""
 
 
-def _end(pid: int | None, how: signal.Signals) -> None:
+def _end(pid: int | None, number: signal.Signals) -> None:
     if pid is None:
         return
     try:
-        os.kill(pid, how)
+        os.kill(pid, number)
     except ProcessLookupError:
         return
     _until(
@@ -211,24 +214,23 @@ def _state(pid: int) -> str:
 
 
 def _on_node(name: str) -> list[int]:
-    """Return the keepers (slurmstepd) of a node's jobs, then the jobs, which bear its name in their environment.
+    """Return the slurmstepd processes of a node's jobs, then the jobs, known by their environment.
 
-    Keepers first: one that outlives its job would report how it ended, which a dead node cannot.
+    Those that outlive their job would report how it ended, which a dead node cannot: they go first.
     """
-    parents, keepers, mine = {}, set(), []
+    node = f"SLURMD_NODENAME={name}".encode()
+    parents, step_daemons, jobs_here = {}, set(), []
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
         try:
             parents[pid] = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
             if (folder / "cmdline").read_bytes().startswith(b"slurmstepd"):
-                keepers.add(pid)
-            elif f"SLURMD_NODENAME={name}".encode() in (folder / "environ").read_bytes().split(
-                b"\0"
-            ):
-                mine.append(pid)
+                step_daemons.add(pid)
+            elif node in (folder / "environ").read_bytes().split(b"\0"):
+                jobs_here.append(pid)
         except OSError:
             continue  # it has ended
-    return [*{parents[pid] for pid in mine if parents[pid] in keepers}, *mine]
+    return [*({parents[pid] for pid in jobs_here} & step_daemons), *jobs_here]
 
 
 def _until(condition, what: str, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""The Kubernetes profile asks for the right jobs: a server on loopback takes the requests and keeps them."""
+"""The Kubernetes profile requests the right jobs, as recorded by a server on loopback."""
 
 import json
 import os
@@ -14,12 +14,12 @@ import yaml
 from tests.workflow.conftest import ROOT, succeeded
 
 TINY, PROFILE = "workflow/configs/tiny.yaml", "workflow/profiles/kubernetes"
-# Snakemake copies its sources to the volume by rsync, which a machine that only tests need not have.
+# Snakemake copies its sources to the volume with rsync, which a test machine may not have.
 RSYNC = '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\nexec cp -r "$1" "$2"\n'
 
 
 class Api(BaseHTTPRequestHandler):
-    """As much of the Kubernetes interface as the executor calls: every job that is made has failed when asked for."""
+    """The part of the Kubernetes API that the executor calls; every job is reported as failed."""
 
     def log_message(self, *_):
         pass
@@ -48,24 +48,25 @@ class Api(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api(tmp_path):
-    """A server that keeps the jobs it is given, and the file that says where it is."""
+    """A server that records the jobs it receives, and a kubeconfig with its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
     server.jobs = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    where = {
-        "apiVersion": "v1", "kind": "Config", "current-context": "test", "users": [{"name": "test", "user": {}}],
+    kubeconfig = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "users": [{"name": "test", "user": {}}],
         "clusters": [{"name": "test", "cluster": {"server": address}}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
     }  # fmt: skip
-    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(where))
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
     yield server
     server.shutdown()
 
 
 @pytest.fixture
 def code(tmp_path):
-    """A copy of the workflow under git, whose files Snakemake packs for the pods."""
+    """A copy of the workflow under git: Snakemake packs tracked files for the pods."""
     root = tmp_path / "code"
     for name in ("scoup", "workflow", "envs"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,20 +78,22 @@ def code(tmp_path):
 
 
 def run(tmp_path, *options):
-    """Run the tiny configuration by the Kubernetes profile, with the volume in a folder of the test."""
+    """Run the tiny configuration with the Kubernetes profile; the volume is a temporary folder."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "rsync").write_text(RSYNC)
     (tmp_path / "bin" / "rsync").chmod(0o755)
     environment = {
-        **os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        **os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "PATH": os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]),
     }  # fmt: skip
-    call = [
+    command = [
         sys.executable, "-m", "snakemake", "--configfile", TINY, "--workflow-profile", PROFILE,
-        "--default-storage-prefix", str(tmp_path / "volume"), "--seconds-between-status-checks", "1", *options,
+        "--default-storage-prefix", str(tmp_path / "volume"),
+        "--seconds-between-status-checks", "1", *options,
     ]  # fmt: skip
     return subprocess.run(
-        call,
+        command,
         cwd=tmp_path / "code",
         env=environment,
         capture_output=True,
@@ -102,16 +105,17 @@ def run(tmp_path, *options):
 
 @pytest.mark.usefixtures("code")
 def test_dry_run(tmp_path):
-    said = succeeded(run(tmp_path, "--dry-run", "--quiet", "rules"))
-    assert "fit" in said
+    output = succeeded(run(tmp_path, "--dry-run", "--quiet", "rules"))
+    assert "fit" in output
 
 
 def test_specification_of_a_job(api, code, tmp_path):
-    done = run(tmp_path, "--retries", "1", "--", "results/preprocess/brainq.npz")
-    assert done.returncode != 0, done.stderr  # the server fails every job
-    assert api.jobs, done.stderr
-    first, again = api.jobs
-    [container] = first["spec"]["template"]["spec"]["containers"]
+    process = run(tmp_path, "--retries", "1", "--", "results/preprocess/brainq.npz")
+    assert process.returncode != 0, process.stderr  # the server fails every job
+    assert api.jobs, process.stderr
+    first, retry = api.jobs
+    pod = first["spec"]["template"]["spec"]
+    [container] = pod["containers"]
     assert container["image"] == "scoup"
     assert container["resources"]["requests"] == {
         "cpu": "950m",
@@ -124,15 +128,12 @@ def test_specification_of_a_job(api, code, tmp_path):
         "ephemeral-storage": "10000M",
     }
     assert {"mountPath": "/scoup", "name": "scoup"} in container["volumeMounts"]
-    claims = [
-        volume.get("persistentVolumeClaim")
-        for volume in first["spec"]["template"]["spec"]["volumes"]
-    ]
+    claims = [volume.get("persistentVolumeClaim") for volume in pod["volumes"]]
     assert {"claimName": "scoup"} in claims
-    assert first["spec"]["template"]["spec"]["restartPolicy"] == "Never"
-    assert first["spec"]["backoffLimit"] == 0  # Snakemake itself tries again, with more memory
-    words = container["args"][1]
-    assert "--allowed-rules download" in words
-    assert "--default-storage-provider 'fs'" in words
-    assert str(code) not in words  # pods know no path of the machine that submits
-    assert again["metadata"]["name"] != first["metadata"]["name"]
+    assert pod["restartPolicy"] == "Never"
+    assert first["spec"]["backoffLimit"] == 0  # Snakemake itself retries, with more memory
+    command = container["args"][1]
+    assert "--allowed-rules download" in command
+    assert "--default-storage-provider 'fs'" in command
+    assert str(code) not in command  # pods know no paths of the submitting machine
+    assert retry["metadata"]["name"] != first["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""On a real Slurm the workflow ends in the bytes of a local run, whatever dies on the way."""
+"""On a real Slurm, the workflow gives the same bytes as a local run, whatever fails on the way."""
 
 import os
 import shutil
@@ -11,14 +11,16 @@ from tests.workflow.test_runs import digests
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
-# Two levels of jobs, fits and what reads them: all that a fault in a fit needs to be seen and survived.
+# Enough to see a fault in a fit and the recovery: fits, and the merge and metrics they feed.
 METRICS = "results/experiments/accuracy/brainq/seed0.json"
 FIT = "results/fit/brainq/whole/scoup/seed0"
+# Submissions that rebuild METRICS from FIT: both fits as one group, the merge, the experiment.
+SUBMISSIONS = 3
 
 
 @pytest.fixture
 def unfitted(local, tmp_path):
-    """A copy of the local run without the fits of one seed, and so without its metrics."""
+    """A copy of the local run without the fits of one seed, and thus without its metrics."""
     folder = tmp_path / "run"
     shutil.copytree(local, folder, symlinks=True)
     shutil.rmtree(folder / FIT)
@@ -26,7 +28,7 @@ def unfitted(local, tmp_path):
     return folder
 
 
-def same(folder, local):
+def assert_same_bytes(folder, local):
     assert digests(folder) == digests(local)
 
 
@@ -34,64 +36,63 @@ def states(cluster):
     return [job["state"] for job in cluster.jobs()]
 
 
-def test_every_stage_runs_to_the_same_bytes_on_both_nodes_and_small_jobs_share_a_submission(
+def test_every_stage_gives_the_same_bytes_on_both_nodes_and_small_jobs_share_a_submission(
     cluster, local, tmp_path
 ):
-    Run(tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9").ends()
-    same(tmp_path / "run", local)
+    Run(tmp_path / "run", TARGET, "--group-components", "sample=9", "fit=2", "merge=9").wait()
+    assert_same_bytes(tmp_path / "run", local)
     assert {job["node"] for job in cluster.jobs()} == set(cluster.NODES)
-    assert (
-        len(cluster.jobs()) == 8
-    )  # three fits in two submissions, and one for each of the other six stages
+    # The profile groups holdout, sample, fit, merge and plot. One holdout, two samples (plans scoup
+    # and full), two merges and one plot are one submission per stage; three fits, two per group,
+    # are two. Download, preprocess and experiments are not grouped, with one job each: 4 + 2 + 3.
+    assert len(cluster.jobs()) == 9
 
 
-def test_a_job_over_its_time_and_one_killed_for_memory_come_back_with_more(
-    healthy, local, unfitted
-):
+def test_jobs_out_of_time_or_memory_are_retried_with_more(healthy, local, unfitted):
     run = Run(
         unfitted, METRICS, "--group-components", "fit=1", "--set-resources", "fit:runtime=attempt",
         faults=["hang", "die"],
     )  # fmt: skip
-    run.ends()
-    assert run.taken() == ["die", "hang"]
+    run.wait()
+    assert run.triggered_faults() == ["die", "hang"]
     limits = {job["state"]: job["limit"] for job in healthy.jobs()}
     assert limits["TIMEOUT"] == "1:00"
     assert "FAILED" in limits
     assert "2:00" in [job["limit"] for job in healthy.jobs() if job["state"] == "COMPLETED"]
-    same(unfitted, local)
+    assert_same_bytes(unfitted, local)
 
 
 def test_a_node_that_dies_under_its_job(healthy, local, unfitted):
     run = Run(unfitted, METRICS, faults=["hang"])
-    until(run.taken, run)
+    until(run.triggered_faults, run)
     node = next(job["node"] for job in healthy.jobs() if job["state"] == "RUNNING")
     healthy.kill(node)
-    run.ends()
-    assert {job["node"] for job in healthy.jobs()[-2:]} == set(healthy.NODES) - {node}
-    same(unfitted, local)
+    run.wait()
+    assert {job["node"] for job in healthy.jobs()[-SUBMISSIONS:]} == set(healthy.NODES) - {node}
+    assert_same_bytes(unfitted, local)
 
 
 def test_a_controller_that_is_restarted_under_running_jobs(healthy, local, unfitted):
     run = Run(unfitted, METRICS, faults=["pause"])
-    until(run.taken, run)
+    until(run.triggered_faults, run)
     healthy.stop_controller()
     healthy.start_controller()
-    run.ends()
-    assert states(healthy) == ["COMPLETED", "COMPLETED"]  # no job was lost or repeated
-    same(unfitted, local)
+    run.wait()
+    assert states(healthy) == ["COMPLETED"] * SUBMISSIONS  # no job was lost or repeated
+    assert_same_bytes(unfitted, local)
 
 
-def test_a_killed_snakemake_is_started_again_beside_its_orphans(healthy, local, unfitted):
+def test_a_killed_snakemake_restarts_while_its_orphans_run(healthy, local, unfitted):
     run = Run(unfitted, METRICS, faults=["hang"])
-    until(run.taken, run)
+    until(run.triggered_faults, run)
     os.killpg(run.process.pid, signal.SIGKILL)
     run.process.wait(timeout=60)
     assert "RUNNING" in states(healthy)
-    Run(unfitted, METRICS).ends()
-    same(unfitted, local)
+    Run(unfitted, METRICS).wait()
+    assert_same_bytes(unfitted, local)
 
 
-def test_a_corrupted_file_is_named_by_its_reader_and_made_again(healthy, local, unfitted):
+def test_a_corrupted_file_is_named_by_its_reader_and_rebuilt(healthy, local, unfitted):
     for name in ("rep0", "rep1"):
         path = unfitted / FIT / f"{name}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,8 +100,8 @@ def test_a_corrupted_file_is_named_by_its_reader_and_made_again(healthy, local, 
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    said = Run(unfitted, METRICS, "--retries", "0").ends(well=False)
-    assert f"{FIT}/rep1.npz: expected a whole " in said
+    output = Run(unfitted, METRICS, "--retries", "0").wait(success=False)
+    assert f"{FIT}/rep1.npz: expected a whole " in output
     assert not path.exists()
-    Run(unfitted, METRICS).ends()
-    same(unfitted, local)
+    Run(unfitted, METRICS).wait()
+    assert_same_bytes(unfitted, local)

@@ -1,7 +1,8 @@
 """Experiments. Need: data, and the samples, fits and merged models of every plan that they name.
 
-Give: results/experiments/{experiment}/{dataset}/seed{seed}.json (metrics) and .npz (material for figures and pages). One
-rule serves all experiments, found by listing scoup/experiments; an experiment that splits its work has parts.
+Give: results/experiments/{experiment}/{dataset}/seed{seed}.json (metrics) and .npz (material for figures and pages).
+Both rules serve all experiments, which are found by listing scoup/experiments; an experiment that splits its work has
+parts.
 """
 
 

@@ -1,6 +1,7 @@
-"""Faults in jobs, of which no product code knows: Python imports this at its start, the folder being on PYTHONPATH.
+"""Faults in jobs. Product code does not know of them: Python imports this module from PYTHONPATH.
 
-A fit that starts takes one file from the folder SCOUP_FAULTS, if any is left, and does what its name says.
+When a fit starts, it takes a file from the folder SCOUP_FAULTS, if one is left, and acts out the
+fault that the file is named after.
 """
 
 import os
@@ -9,12 +10,11 @@ import sys
 import time
 
 
-def _claim(folder: str) -> str:
+def _claim_fault(folder: str) -> str:
+    parent = os.path.dirname(folder)
     for name in sorted(os.listdir(folder)):
         try:
-            os.rename(
-                os.path.join(folder, name), os.path.join(os.path.dirname(folder), f"taken-{name}")
-            )
+            os.rename(os.path.join(folder, name), os.path.join(parent, f"triggered-{name}"))
         except FileNotFoundError:
             continue  # another fit was faster
         return name.split("-")[0]
@@ -22,7 +22,7 @@ def _claim(folder: str) -> str:
 
 
 if os.environ.get("SCOUP_FAULTS") and any(word.endswith(".fit.py") for word in sys.orig_argv):
-    fault = _claim(os.environ["SCOUP_FAULTS"])
-    if fault == "die":  # as the kernel does to a job that is out of memory: exit code 137
+    fault = _claim_fault(os.environ["SCOUP_FAULTS"])
+    if fault == "die":  # as the kernel kills a job that is out of memory: exit code 137
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep({"hang": 900, "pause": 10}.get(fault, 0))
