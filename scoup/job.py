@@ -134,7 +134,7 @@ def _remove_damaged(snakemake: Any, error: BaseException) -> str:
         return ""
     Path(error.path).unlink(missing_ok=True)
     log.info("removed %s", error.path)
-    return " It was removed: the next run makes it again."
+    return " It was removed: the next run rebuilds it."
 
 
 def _stop(snakemake: Any, sentence: str) -> None:

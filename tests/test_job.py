@@ -60,7 +60,7 @@ def test_a_damaged_input_is_named_and_removed_and_no_other_file_is(snakemake, tm
             read_archive(path, "fit")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"fit seed=3: {made}: expected a whole fit file, got a damaged one (")
-    assert said[0].endswith("It was removed: the next run makes it again.")
+    assert said[0].endswith("It was removed: the next run rebuilds it.")
     assert said[1].endswith("; delete it and run again.")
     assert not made.exists()
     assert foreign.exists()

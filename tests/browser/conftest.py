@@ -11,6 +11,8 @@ OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--window-size=1600,1100",
+    # The logs leave out sandboxed frames that run in a separate process.
+    "--disable-features=IsolateSandboxedIframes",
 ]  # fmt: skip
 LOCAL = ("file:", "data:", "blob:", "about:")
 
