@@ -147,8 +147,7 @@ def _head(name: str, facts: Mapping[str, Any], call: str) -> Iterator[str]:
     for hint in facts["hints"]:
         yield _comment(f"Hint: {hint}.")
     yield f"#     {call}"
-    yield "# Figures are written to results/figures; a report in one file: the same call with"
-    yield "#     --report results/report.html"
+    yield "# Then open results/report.html; figures are in results/plot."
     yield ""
 
 
