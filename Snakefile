@@ -1,7 +1,4 @@
-"""Contents page: from raw data to figures, scorecard and report, one file of rules per stage.
-
-snakemake --cores 4    everything, at the paper's dimensions
-"""
+"""Contents page: from raw data to figures, scorecard and report, one file of rules per stage."""
 
 from pathlib import Path
 
@@ -17,6 +14,7 @@ report: "workflow/report/methods.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/files.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/download.smk"
 include: "workflow/rules/preprocess.smk"

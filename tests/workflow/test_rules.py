@@ -60,7 +60,7 @@ def test_one_word_per_stage():
 CONSTANTS = dict(
     re.findall(
         r'^([A-Z_]+) = "results/(\w+)/',
-        (ROOT / "workflow/rules/common.smk").read_text(),
+        (ROOT / "workflow/rules/files.smk").read_text(),
         re.M,
     )
 )

@@ -6,9 +6,7 @@ rule merge:
     input:
         data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
         samples=SAMPLE,
-        fits=collect(
-            FIT, rep=lookup(dpath="{plan}", within=REPETITIONS), allow_missing=True
-        ),
+        fits=collect(FIT, rep=lookup(dpath="{plan}", within=REPETITIONS), allow_missing=True),
     output:
         merged=MERGED,
     log:

@@ -5,9 +5,7 @@ CHAPTERS = [
         "experiment": name,
         "text": experiments.summary(name),
         "captions": list(experiments.declared(name).CAPTIONS.values()),
-        "pages": (
-            CONFIG.experiments[name].datasets if experiments.has_page(name) else []
-        ),
+        "pages": (CONFIG.experiments[name].datasets if experiments.has_page(name) else []),
     }
     for name in EXPERIMENTS
 ]
@@ -19,9 +17,7 @@ rule report:
         metrics=files_of_jobs(METRICS),
         scorecard="results/scorecard.json",
         figures=figure_files(["svg"]),
-        pages=files_of_jobs(
-            PAGE, names=filter(experiments.has_page, EXPERIMENTS), seeds=1
-        ),
+        pages=files_of_jobs(PAGE, names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
         methods=local(str(Path(workflow.basedir, "workflow", "report", "methods.rst"))),
     output:

@@ -23,8 +23,6 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
-        code=code_of(
-            "scorecard", *(f"scoup.experiments.{name}.measure" for name in EXPERIMENTS)
-        ),
+        code=code_of("scorecard", *(f"scoup.experiments.{name}.measure" for name in EXPERIMENTS)),
     script:
         "../scripts/scorecard.py"

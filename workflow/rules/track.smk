@@ -9,38 +9,13 @@ import os
 from scoup.track import target
 
 
-def tracked(pattern, job):
-    """Return the files of ``pattern`` that an experiment job read, each with its plan, variant and repetition."""
-    return [
-        {"plan": model["plan"], "variant": model["variant"], "path": path}
-        | ({"rep": rep} if "{rep}" in pattern else {})
-        for model in MODELS[job["experiment"]]
-        for rep, path in enumerate(files_of_model(pattern, model, **job))
-    ]
-
-
-TRACKED = [
-    {
-        **job,
-        "metrics": METRICS.format(**job),
-        "facts": FACTS.format(**job),
-        "log": LOG.format(**job),
-        "fits": tracked(FIT, job),
-        "merged": tracked(MERGED, job),
-    }
-    for job in jobs_of()
-]
-
-
 rule track:
     """Log every run to MLflow, in one process, from the files that the jobs left."""
     input:
         metrics=files_of_jobs(METRICS),
         facts=files_of_jobs(FACTS),
         logs=files_of_jobs(LOG),
-        models=[
-            model["path"] for job in TRACKED for model in job["fits"] + job["merged"]
-        ],
+        models=[model["path"] for job in tracked_jobs() for model in job["fits"] + job["merged"]],
         figures=figure_files(["png"]),
         scorecard=["results/scorecard.json", "results/scorecard.md"],
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
@@ -59,7 +34,7 @@ rule track:
         runtime=20,
     params:
         sources={
-            "jobs": TRACKED,
+            "jobs": tracked_jobs(),
             "data": {name: f"results/preprocess/{name}.npz" for name in CONFIG.used},
             "figures": {name: figure_files(["png"], [name]) for name in EXPERIMENTS},
             "scorecard": {
