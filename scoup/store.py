@@ -82,12 +82,12 @@ def write_text(path: PathLike, text: str) -> None:
 
 
 def link(source: PathLike, target: PathLike) -> None:
-    """Give a file a second name, atomically; copy it where the file system has no hard links."""
+    """Give a file a second name, atomically: a relative link, which survives a move of both.
+
+    Not a hard link: the two would share one time of change, by which Snakemake tells what is new.
+    """
     with atomic(target) as temporary:
-        try:
-            os.link(source, temporary)
-        except OSError:
-            shutil.copyfile(source, temporary)
+        os.symlink(os.path.relpath(source, Path(target).parent), temporary)
 
 
 def plain(value: Any) -> Any:
