@@ -60,7 +60,7 @@ def python(root, *words):
     return done.stdout
 
 
-def tests(root, *words):
+def run_tests(root, *words):
     """Run tests in the copy."""
     return python(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *words)
 
@@ -73,7 +73,7 @@ def test_an_experiment_is_a_folder_a_section_and_a_test(
     folders = {str(Path(path).parent) for path in files if path.startswith("scoup/")}
     assert len(folders) + sum(not path.startswith("scoup/") for path in files) <= 4
     python(project, "-m", "scoup.config")
-    tests(project, "tests/experiments/test_agreement.py", "tests/experiments/test_contract.py")
+    run_tests(project, "tests/experiments/test_agreement.py", "tests/experiments/test_contract.py")
 
     run = tmp_path / "run"
     shutil.copytree(finished, run, symlinks=True)
@@ -95,7 +95,7 @@ def test_a_solver_is_one_file(project, recipes):
     files = follow(project, recipes, "scoup/solvers/")
     assert len(files) == 1
     name = Path(next(iter(files))).stem
-    shown = tests(project, "tests/test_solvers.py", "-k", name)
+    shown = run_tests(project, "tests/test_solvers.py", "-k", name)
     assert "passed" in shown
     script = (
         "from scoup import CMTF, CoupledData; import numpy as np; "
@@ -109,7 +109,7 @@ def test_a_file_format_is_one_file(project, recipes, tmp_path):
     files = follow(project, recipes, "scoup/formats/")
     assert len(files) == 1
     name = Path(next(iter(files))).stem
-    assert "passed" in tests(project, "tests/test_formats.py", "-k", name)
+    assert "passed" in run_tests(project, "tests/test_formats.py", "-k", name)
     (tmp_path / f"tensor.{name}").write_text(json.dumps([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]))
     assert "2 x 2 x 2" in python(
         project, "-m", "scoup", "inspect", str(tmp_path / f"tensor.{name}")
