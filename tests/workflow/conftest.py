@@ -30,8 +30,9 @@ def snakemake(folder, *options, root=ROOT, cores=2, config=None):
     folder.mkdir(parents=True, exist_ok=True)
     # The source cache is in the home folder by default: runs side by side would share it.
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / f"{folder.name}-cache")}
+    # Python looks for scoup in the working folder first: a copy of the project runs its own.
     return subprocess.run(
-        call, capture_output=True, text=True, env=environment, timeout=1200, check=False
+        call, cwd=root, capture_output=True, text=True, env=environment, timeout=1200, check=False
     )
 
 
