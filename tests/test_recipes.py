@@ -13,7 +13,6 @@ import pytest
 
 from tests.workflow.conftest import ROOT, snakemake, succeeded
 
-pytestmark = pytest.mark.xdist_group("workflow")
 BLOCK = re.compile(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```", re.M | re.S)
 PARTS = ("scoup", "workflow", "tests", "envs", "docs")
 FILES = ("Snakefile", "config.yaml", "pyproject.toml", "README.md")
@@ -65,6 +64,7 @@ def run_tests(root, *words):
     return python(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *words)
 
 
+@pytest.mark.xdist_group("workflow")
 def test_an_experiment_is_a_folder_a_section_and_a_test(
     finished, project, recipes, tmp_path, monkeypatch
 ):
