@@ -81,11 +81,13 @@ def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) 
         if all(mass.all() for mass in masses):
             return fit(part, spec, seed)
         rows = [np.flatnonzero(mass) if mass.any() else np.zeros(1, int) for mass in masses]
-        small = fit(part.select(rows), spec, seed)
-    flat = [np.zeros((size, spec.rank), part.dtype) for size in part.sizes]
+        sizes, dtype, owners = part.sizes, part.dtype, part.owners
+        part = part.select(rows)  # the sample with its empty rows is released before the fit
+        small = fit(part, spec, seed)
+    flat = [np.zeros((size, spec.rank), dtype) for size in sizes]
     for factor, index, fitted in zip(flat, rows, small.factors.flat, strict=True):
         factor[index] = fitted
-    return Fit(Factors.from_flat(small.factors.weights, flat, part.owners), small.report)
+    return Fit(Factors.from_flat(small.factors.weights, flat, owners), small.report)
 
 
 def repetition_seed(seed: int, repetition: int) -> int:
