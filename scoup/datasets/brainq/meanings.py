@@ -1,4 +1,7 @@
-"""The meanings of the simulated nouns: hidden attributes, and the answers that follow from them."""
+"""The meanings of the simulated nouns: hidden attributes, and what follows from them.
+
+Answers and responses of the brain both depend on the attributes, each in its own nonlinear way.
+"""
 
 import numpy as np
 
@@ -82,13 +85,16 @@ MEASURES = [
 ]
 # Shares of the answers 1, 2, 3 and 4 in the published file; the rest are 5.
 _ANSWER_SHARES = (0.49, 0.11, 0.16, 0.08)
+# With these, spectrum and likeness within categories are near those of the published answers.
+_PAIR_STRENGTH, _OFFSET_SPREAD, _ANSWER_NOISE = 0.8, 0.9, 0.5
+_TUNED_COUNT, _LOOKS_COUNT = 24, 6
+RESPONSE_COUNT = _TUNED_COUNT + _LOOKS_COUNT
 
 
 def draw_attributes(rng: np.random.Generator) -> Array:
     """Return standardised attributes (60 nouns, 10): those of the category, varied per noun."""
     table = np.array([_CATEGORY_ATTRIBUTES[CATEGORY_OF[noun]] for noun in NOUNS], dtype=float)
-    attributes = table + 0.6 * rng.standard_normal(table.shape)
-    return (attributes - attributes.mean(axis=0)) / attributes.std(axis=0)
+    return _standardised(table + 0.6 * rng.standard_normal(table.shape))
 
 
 def questions() -> list[str]:
@@ -105,13 +111,38 @@ def questions() -> list[str]:
 
 
 def draw_answers(attributes: Array, rng: np.random.Generator) -> Array:
-    """Return noisy answers 1..5 (60, 218) to what each question asks about the attributes."""
+    """Return noisy answers 1..5 (60, 218), no linear function of the attributes.
+
+    A question asks for some attributes and for one pair of them together, their product.
+    """
     loadings = _draw_loadings(attributes, rng)
-    score = attributes @ loadings.T
-    score /= score.std(axis=0)
-    score += 0.4 * rng.standard_normal(len(loadings)) + 0.5 * rng.standard_normal(score.shape)
+    first = rng.integers(0, len(ATTRIBUTES), len(loadings))
+    second = (first + rng.integers(1, len(ATTRIBUTES), len(loadings))) % len(ATTRIBUTES)
+    together = _standardised(attributes[:, first] * attributes[:, second])
+    score = _standardised(attributes @ loadings.T) + _PAIR_STRENGTH * together
+    score = _standardised(score) + _OFFSET_SPREAD * rng.standard_normal(len(loadings))
+    score += _ANSWER_NOISE * rng.standard_normal(score.shape)
     thresholds = np.quantile(score, np.cumsum(_ANSWER_SHARES))
     return (1 + np.searchsorted(thresholds, score)).astype(np.uint8)
+
+
+def draw_responses(attributes: Array, rng: np.random.Generator) -> Array:
+    """Return the responses (60, regions) to the nouns, each of mean 0 and variance 1.
+
+    A region is tuned to one meaning p, near that of some noun: ``exp(-|z_n - p|^2 / 2)``, with the
+    mean square over attributes. The last regions respond to how the pictures look, on which no
+    question was asked.
+    """
+    shape = (_TUNED_COUNT, len(ATTRIBUTES))
+    preferred = attributes[rng.integers(0, len(NOUNS), _TUNED_COUNT)]
+    preferred = preferred + 0.5 * rng.standard_normal(shape)
+    distance2 = ((attributes[:, None] - preferred) ** 2).mean(axis=2)
+    looks = rng.standard_normal((len(NOUNS), _LOOKS_COUNT))
+    return _standardised(np.hstack([np.exp(-distance2 / 2), looks]))
+
+
+def _standardised(columns: Array) -> Array:
+    return (columns - columns.mean(axis=0)) / columns.std(axis=0)
 
 
 def _draw_loadings(attributes: Array, rng: np.random.Generator) -> Array:

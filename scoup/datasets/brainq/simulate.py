@@ -1,11 +1,18 @@
 """Simulate BrainQ: the recordings of nine subjects for 60 nouns, and the answers to 218 questions.
 
-With z the hidden attributes of the nouns, M smooth maps that subjects share up to small shifts, and
-N smooth maps of one subject that are unrelated to meaning, trial t (noun n, subject s) is
+Regions j respond to the nouns n by tuning curves phi_j(n) (:func:`meanings.draw_responses`), which
+are not linear in the attributes that the answers ask for. Their smooth maps M are shared by the
+subjects s up to small shifts, but each subject has other gains h. Trial t of noun n is
 
-    x_t(v) = base(v) + gain_s sum_k z_nk M_sk(v) + sum_j u_tj N_sj(v) + white noise
+    x_t(v) = base(v) + sum_j h_sj phi_j(n) M_sj(v) + b(v) (sum_k u_tk N_sk(v) + white noise)
+
+Noise is correlated between voxels: N are smooth maps of one subject, the first of them nearly the
+same everywhere, and b(v) says how noisy a voxel is. How much of what there is, per subject, was set
+by the real excerpts: variance, share of the first component, and accuracy of ridge regression with
+and without whitening (docs/data/brainq.md has both side by side).
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +23,10 @@ from scoup.datasets.brainq import SIZES
 from scoup.datasets.brainq.meanings import (
     ATTRIBUTES,
     MEASURES,
+    RESPONSE_COUNT,
     draw_answers,
     draw_attributes,
+    draw_responses,
     questions,
 )
 from scoup.datasets.brainq.read import INFO_FIELDS, META_FIELDS
@@ -35,13 +44,49 @@ from scoup.seeds import generator
 from scoup.simulate import write_planted
 
 Grid = tuple[int, int, int]
-# Ridge leave-two-out comes near .75 for the good subjects and near chance for the worst.
-_GAINS = (0.08, 0.035, 0.07, 0.075, 0.06, 0.01, 0.055, 0.03, 0.075)
-# A few attributes carry most of the signal, as in the real data, where rank 2 captures most of it.
-_STRENGTHS = np.arange(1, len(ATTRIBUTES) + 1) ** -0.8
-_BLOB_COUNT, _NUISANCE_COUNT = 4, 30
+_BLOB_COUNT, _NUISANCE_COUNT = 3, 30
+_SMOOTH_SHARE = 0.55  # of the noise without its first map; the rest is white
+_NUISANCE_DECAY = 0.8  # of the variances of smooth noise
+_LOG_NOISINESS = 0.45  # spread over voxels; gives the long tails of the real values
+_LOG_GAINS = 0.5  # spread over regions: no two subjects weigh them alike
 _TRIAL_COUNT = PRESENTATION_COUNT * len(NOUNS)
 _MAT_HEADER = b"MATLAB 5.0 MAT-file, simulated by scoup"
+
+
+@dataclass(frozen=True)
+class Person:
+    """One subject, images averaged over presentations.
+
+    ``spread`` is the standard deviation of the noise, ``first_share`` that part of its variance
+    which the first map has, and ``gain`` the standard deviation of the signal over ``spread``.
+    """
+
+    spread: float
+    first_share: float
+    gain: float
+
+
+# P1, P2, P3, P5, P6 and P8 are near the real excerpts, the others like them.
+_PEOPLE = {
+    "P1": Person(0.25, 0.10, 0.26),
+    "P2": Person(0.27, 0.22, 0.13),
+    "P3": Person(0.30, 0.33, 0.18),
+    "P4": Person(0.30, 0.20, 0.17),
+    "P5": Person(0.35, 0.26, 0.13),
+    "P6": Person(0.70, 0.62, 0.09),
+    "P7": Person(0.40, 0.30, 0.15),
+    "P8": Person(0.55, 0.20, 0.11),
+    "P9": Person(0.30, 0.25, 0.17),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """What all subjects share: responses (60, regions), centres (regions, blobs, 3) and signs."""
+
+    responses: Array
+    centres: Array
+    signs: Array
 
 
 def simulate(folder: Path, size: str, seed: int) -> None:
@@ -49,21 +94,19 @@ def simulate(folder: Path, size: str, seed: int) -> None:
     grid, voxel_counts = SIZES[size].grid, SIZES[size].voxels
     attributes = draw_attributes(generator(seed, "brainq", "attributes"))
     _write_questions(folder / QUESTIONS_FILE, attributes, seed)
-    centres, signs = _draw_shared_blobs(generator(seed, "brainq", "maps"))
-    for subject, voxel_count, gain in zip(SUBJECTS, voxel_counts, _GAINS, strict=True):
+    rng = generator(seed, "brainq", "maps")
+    regions = Regions(draw_responses(attributes, rng), *_draw_shared_blobs(rng))
+    for subject, voxel_count in zip(SUBJECTS, voxel_counts, strict=True):
         rng = generator(seed, "brainq", subject)
         coords = draw_mask(grid, voxel_count, rng)
-        trials = _draw_trials(coords / np.array(grid), attributes, (centres, signs), gain, rng)
+        trials = _draw_trials(coords / np.array(grid), regions, _PEOPLE[subject], rng)
         _write_subject(folder / subject_file(subject), subject, grid, coords, trials)
-    blobs = {
-        attribute: {"centres": centres[number], "signs": signs[number]}
-        for number, attribute in enumerate(ATTRIBUTES)
-    }
     planted = {
         "nouns": NOUNS,
         "attributes": dict(zip(ATTRIBUTES, attributes.T, strict=True)),
-        "gains": dict(zip(SUBJECTS, _GAINS, strict=True)),
-        "blobs": blobs,
+        "responses": regions.responses,
+        "gains": {subject: person.gain for subject, person in _PEOPLE.items()},
+        "blobs": {"centres": regions.centres, "signs": regions.signs},
     }
     write_planted(folder, planted)
 
@@ -83,9 +126,9 @@ def draw_mask(grid: Grid, count: int, rng: np.random.Generator) -> Array:
 
 
 def _draw_shared_blobs(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return where each attribute is active: centres (10, blobs, 3) relative to the grid; signs."""
-    shape = (len(ATTRIBUTES), _BLOB_COUNT)
-    centres = rng.uniform(0.25, 0.75, (*shape, 3))
+    """Return where each region is: centres (regions, blobs, 3) relative to the grid; signs."""
+    shape = (RESPONSE_COUNT, _BLOB_COUNT)
+    centres = rng.uniform(0.2, 0.8, (*shape, 3))
     return centres, np.where(rng.random(shape) < 0.75, 1.0, -1.0)
 
 
@@ -107,24 +150,32 @@ def smooth_maps(positions: Array, centres: Array, signs: Array, width: float) ->
 
 
 def _draw_trials(
-    positions: Array,
-    attributes: Array,
-    blobs: tuple[Array, Array],
-    gain: float,
-    rng: np.random.Generator,
+    positions: Array, regions: Regions, person: Person, rng: np.random.Generator
 ) -> Array:
     """Return the trials (6, 60, V) of one subject."""
-    centres, signs = blobs
-    shifted = centres + 0.02 * rng.standard_normal(centres.shape)
-    loadings = gain * _STRENGTHS * rng.uniform(0.8, 1.2, len(ATTRIBUTES))
-    signal = (attributes * loadings) @ smooth_maps(positions, shifted, signs, 0.07)
+    shifted = regions.centres + 0.02 * rng.standard_normal(regions.centres.shape)
+    gains = np.exp(_LOG_GAINS * rng.standard_normal(RESPONSE_COUNT))
+    gains *= person.gain * person.spread / np.linalg.norm(gains)
+    signal = (regions.responses * gains) @ smooth_maps(positions, shifted, regions.signs, 0.06)
     base = 0.3 * smooth_maps(positions, *_draw_blobs(1, 12, rng), 0.08)
-    nuisance = smooth_maps(positions, *_draw_blobs(_NUISANCE_COUNT, 6, rng), 0.09)
-    strengths = 0.45 * np.arange(1, _NUISANCE_COUNT + 1) ** -0.7
-    courses = rng.standard_normal((_TRIAL_COUNT, _NUISANCE_COUNT)) * strengths
-    trials = rng.standard_normal((_TRIAL_COUNT, len(positions))) * 0.45
-    trials += courses @ nuisance
-    return trials.reshape(PRESENTATION_COUNT, len(NOUNS), len(positions)) + signal + base
+    noise = _draw_noise(positions, person, rng)
+    return noise.reshape(PRESENTATION_COUNT, len(NOUNS), len(positions)) + signal + base
+
+
+def _draw_noise(positions: Array, person: Person, rng: np.random.Generator) -> Array:
+    """Return noise (360, V) that keeps the subject's variance when presentations are averaged."""
+    everywhere = 1 + 0.5 * smooth_maps(positions, *_draw_blobs(1, 6, rng), 0.15)
+    local = smooth_maps(positions, *_draw_blobs(_NUISANCE_COUNT, 6, rng), 0.09)
+    maps = np.vstack([everywhere / np.sqrt((everywhere**2).mean()), local])
+    shares = np.arange(1, _NUISANCE_COUNT + 1) ** -_NUISANCE_DECAY
+    shares *= (1 - person.first_share) * _SMOOTH_SHARE / shares.sum()
+    white_share = (1 - person.first_share) * (1 - _SMOOTH_SHARE)
+    courses = rng.standard_normal((_TRIAL_COUNT, len(maps)))
+    noise = rng.standard_normal((_TRIAL_COUNT, len(positions))) * np.sqrt(white_share)
+    noise += (courses * np.sqrt([person.first_share, *shares])) @ maps
+    noisiness = np.exp(_LOG_NOISINESS * rng.standard_normal(len(positions)))
+    noise *= noisiness / np.sqrt((noisiness**2).mean())
+    return noise * person.spread * np.sqrt(PRESENTATION_COUNT)
 
 
 def _write_questions(path: Path, attributes: Array, seed: int) -> None:
