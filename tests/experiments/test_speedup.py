@@ -2,8 +2,9 @@
 
 import pytest
 
+from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.speedup import Spec
-from scoup.experiments.speedup.measure import claims, measure
+from scoup.experiments.speedup.measure import SECONDS, SPEEDUP, claims, measure
 from scoup.machine import max_threads
 from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
@@ -13,7 +14,7 @@ from tests.planted import planted
 CONTEXT = Context("speedup", "planted", "whole", "", 0, "simulated")
 SPEC = Spec(
     datasets=["planted"], sampling=[[2, 2, 1]], repetitions=2, finishes=["none", "complete"],
-    workers=[1, 2], sweeps=5, repeats=1,
+    workers=[1, 2], sweeps=5, rounds=2, pinv_ranks=[1, 3], pinv_rows=[10, 100],
 )  # fmt: skip
 
 
@@ -24,11 +25,25 @@ def metrics():
     return measure(inputs(data, plan), SPEC, CONTEXT).metrics
 
 
-def test_everyone_is_compared_with_the_reference(metrics):
-    (reference,) = pick(metrics, "speedup", contender="reference")
-    assert (reference.value, reference.plan, reference.at["workers"]) == (1, "full", max_threads())
-    contenders = {metric.at["contender"] for metric in pick(metrics, "speedup")}
-    assert contenders == {"reference", "als", "compressed als", "SCOUP"}
+def test_everyone_is_compared_with_the_reference_of_the_same_round(metrics):
+    references = pick(metrics, "speedup", contender="reference")
+    assert [(run.value, run.at["round"]) for run in references] == [(1, 0), (1, 1)]
+    assert references[0].at["workers"] == max_threads()
+    for number in (0, 1):
+        names = {run.at["contender"] for run in pick(metrics, "speedup", round=number)}
+        assert names == {"reference", "als", "compressed als", "SCOUP", "SCOUP again"}
+        (full,) = pick(metrics, "seconds", contender="reference", round=number)
+        for run in pick(metrics, "speedup", round=number):
+            (seconds,) = pick(metrics, "seconds", **run.at)
+            assert run.value == pytest.approx(full.value / seconds.value)
+
+
+def test_rounds_have_their_own_samples(metrics):
+    where = {"contender": "SCOUP", "finish": "none", "workers": 1}
+    first, second = (
+        pick(metrics, "relative_cost", round=number, **where)[0].value for number in (0, 1)
+    )
+    assert first != second
 
 
 def test_full_fits_reach_the_same_cost(metrics):
@@ -39,7 +54,7 @@ def test_full_fits_reach_the_same_cost(metrics):
 
 def test_workers_do_not_change_the_cost(metrics):
     for finish in ("none", "complete"):
-        runs = pick(metrics, "relative_cost", contender="SCOUP", finish=finish)
+        runs = pick(metrics, "relative_cost", contender="SCOUP", finish=finish, round=0)
         assert [run.at["sampling"] for run in runs] == ["2x2x1"] * 2
         assert len({run.value for run in runs}) == 1
 
@@ -51,11 +66,52 @@ def test_random_factors_are_worse_than_every_completed_model(metrics):
     assert all(run.value > chance.value for run in runs)
 
 
-def test_claims_are_judged_with_their_provenance(metrics):
-    judged = claims(metrics)
-    assert {(claim.experiment, claim.provenance) for claim in judged} == {("speedup", "simulated")}
-    assert {claim.paper for claim in judged} >= {"100", "2"}
+def timed(name, speedup, cost, share, **at):
+    """Metrics of a contender in three rounds."""
+    at = {"contender": name, "workers": 1, "sampling": "2", "finish": "none", **at}
+    return [
+        CONTEXT.metric(measure, value, round=number, **at)
+        for number in range(3)
+        for measure, value in (
+            (SECONDS, 100 / speedup), (SPEEDUP, speedup), (RELATIVE_COST, cost), (EXPLAINED, share)
+        )
+    ]  # fmt: skip
 
 
-def test_the_figure_is_readable(metrics):
-    assert_readable("speedup", metrics)
+def rows(*contenders):
+    metrics = [*timed("reference", 1, 1, 1), *(run for runs in contenders for run in runs)]
+    return {claim.bar: claim for claim in claims(metrics)}
+
+
+def test_a_fast_model_of_nothing_is_not_reasonable():
+    judged = rows(
+        timed("SCOUP", 300, 1.5, 0.02), timed("SCOUP", 120, 1.05, 0.91, finish="complete"),
+        timed("compressed als", 40, 1, 1),
+    )  # fmt: skip
+    assert (judged[100].ours, judged[100].verdict) == (120, "holds")
+    assert "finish complete" in judged[100].setting
+    assert "0.83 s for 100 s" in judged[100].setting
+    assert (judged[50].verdict, judged[50].note) == (
+        "does not hold",
+        "no setting reaches equal cost",
+    )
+
+
+def test_a_full_fit_that_is_as_fast_leaves_nothing_to_sampling():
+    judged = rows(timed("SCOUP", 60, 1.001, 1), timed("compressed als", 70, 1, 1))
+    assert judged[50].verdict == "cannot tell"
+    assert judged[50].controls == {"compressed als on all data": 70}
+
+
+def test_claims_name_workers_and_the_lemma(metrics):
+    judged = {claim.claim: claim for claim in claims(metrics)}
+    assert all(claim.controls for claim in judged.values())
+    workers = judged["times faster with 2 workers than with one"]
+    assert (workers.runs, list(workers.controls)) == (4, ["one worker, timed again"])
+    lemma = judged["pseudoinverse by the lemma, times faster"]
+    assert (lemma.runs, lemma.setting) == (8, "R 1, 3; I 10 to 100")
+
+
+@pytest.mark.parametrize("name", ["speedup", "pinv"])
+def test_the_figures_are_readable(metrics, name):
+    assert_readable(name, metrics)

@@ -1,4 +1,8 @@
-"""Speedup: cost against time, every contender in one process, alone on the machine."""
+"""Speedup: cost against time, every contender in one process, alone on the machine.
+
+Contenders take turns: each is timed once per round, so that a busy moment of the machine meets all
+of them, and ratios are those of one round. A round has its own samples and starts.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +14,9 @@ from scoup.specs import Count, ExperimentSpec, Factors, FinishName
 
 CAPTIONS = {
     "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, "
-    "finish and number of workers."
+    "finish and number of workers.",
+    "pinv": "Time of the pseudoinverse of the stacked matrix over that by the lemma, and over "
+    "itself in a second timing, for each number of rows and components.",
 }
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
@@ -29,8 +35,15 @@ class Spec(ExperimentSpec):
     )
     workers: list[Count] = Field([1, 2, 4], min_length=1, description="numbers of workers to time")
     sweeps: Count = Field(20, description="sweeps of the full fits, the same for all of them")
-    repeats: Count = Field(
-        3, description="timings of each contender but the reference; the median counts"
+    rounds: Count = Field(
+        3, description="rounds, in each of which every contender is timed once; the median counts"
+    )
+    pinv_ranks: list[Count] = Field(
+        [1, 5, 10], description="numbers of columns at which the pseudoinverse alone is timed"
+    )
+    pinv_rows: list[Count] = Field(
+        [10, 100, 1000, 10000, 100000],
+        description="numbers of rows of its first factor and of its matrix",
     )
 
 
@@ -55,4 +68,4 @@ def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
     """Return settings for user-supplied data: one sampling, and short fits."""
     del traits
     sampling = [facts["advice"]["sampling"]]
-    return {"sampling": sampling, "workers": [1, 2], "sweeps": 10, "repeats": 1, "seeds": 1}
+    return {"sampling": sampling, "workers": [1, 2], "sweeps": 10, "rounds": 1, "seeds": 1}

@@ -1,4 +1,4 @@
-"""Draw relative cost against relative time for every contender."""
+"""Draw relative cost against relative time for every contender, and the pseudoinverse alone."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +9,17 @@ from matplotlib.figure import Figure
 
 from scoup.listing import members
 from scoup.plot import style
-from scoup.records import Metric
+from scoup.records import Metric, pick
 
 
 def speedup(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw a panel for each number of workers; full fits appear in all of them."""
     del material
     table = style.frame(metrics)
+    table = table[table.name != "pinv_speedup"]
     sampled = table[table.contender == "SCOUP"]
-    full_fits = [name for name in table.contender.dropna().unique() if name != "SCOUP"]
+    names = table.contender.dropna().unique()
+    full_fits = [name for name in names if not name.startswith("SCOUP")]
     workers = sorted(sampled.workers.astype(int).unique())
     figure, grid = style.panels(len(workers), height=3.4, sharey=True)
     for axes, count in zip(grid[0], workers, strict=True):
@@ -34,6 +36,27 @@ def speedup(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         style.unit_line(axes)
     grid[0, 0].set_ylabel("cost / cost of reference ALS")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    style.letter(grid)
+    return figure
+
+
+def pinv(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
+    """Draw what the lemma gains, a panel for each number of components."""
+    del material
+    table = style.frame(pick(metrics, "pinv_speedup"))
+    ranks = sorted(table.components.unique())
+    figure, grid = style.panels(len(ranks), height=2.4, sharey=True)
+    for axes, rank in zip(grid[0], ranks, strict=True):
+        chosen = table[table.components == rank]
+        for number, (name, runs) in enumerate(chosen.groupby("contender")):
+            style.curve(axes, runs, "rows", number, str(name))
+        axes.set_title(f"R = {rank}")
+        axes.set_xlabel("rows I")
+        style.plain_log(axes.xaxis)
+        style.plain_log(axes.yaxis)
+        style.unit_line(axes)
+    grid[0, 0].set_ylabel("time of the stacked\npseudoinverse / time")
+    grid[0, 0].legend()
     style.letter(grid)
     return figure
 
