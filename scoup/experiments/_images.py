@@ -49,7 +49,7 @@ def flattened(dataset: Dataset) -> Dataset:
     between = [mode for mode in range(dataset.data.ndim) if mode not in (things, subjects)]
     if (things, *between, subjects) == (0, 1, 2) and not dataset.data.blocks[1].is_sparse:
         return dataset
-    tensor, matrix = (_dense(block) for block in dataset.data.blocks)
+    tensor, matrix = (dense(block) for block in dataset.data.blocks)
     tensor = tensor.transpose(things, *between, subjects)
     tensor = np.ascontiguousarray(tensor).reshape(tensor.shape[0], -1, tensor.shape[-1])
     labels = dataset.labels
@@ -64,6 +64,7 @@ def flattened(dataset: Dataset) -> Dataset:
     )
 
 
-def _dense(block: Block) -> Array:
+def dense(block: Block) -> Array:
+    """Return the values of a block as a dense array."""
     values = block.values
     return values.to_dense() if isinstance(values, SparseTensor) else np.asarray(values)

@@ -48,8 +48,8 @@ def test_planted_categories_beat_random_deals(outcome):
     assert p_value.value < 0.05
     assert len(pick(outcome.metrics, "purity")) == 2 * 3
     assert {metric.plan for metric in outcome.metrics} == {"groups"}
-    (claim,) = claims(outcome.metrics)
-    assert claim.verdict == "holds"
+    (limit,) = pick(outcome.metrics, "null_limit")
+    assert null.value < limit.value < mean.value
 
 
 def test_categories_that_mean_nothing_do_not_beat_random_deals(given):
@@ -125,6 +125,21 @@ def test_without_places_the_page_has_no_images(outcome):
     assert sorted(page(outcome.facts, {})) == ["index.html"]
 
 
-def test_the_weakest_p_value_of_all_seeds_decides(outcome):
-    worse = [replace(metric, value=0.2, seed=1) for metric in pick(outcome.metrics, "p_value")]
-    assert claims([*outcome.metrics, *worse])[0].verdict != "holds"
+def test_one_block_alone_is_the_control(outcome):
+    (claim,) = claims(outcome.metrics)
+    assert list(claim.controls) == ["matrix alone", "tensor alone", "dealt at random"]
+    assert claim.controls["matrix alone"] > claim.bar > claim.controls["dealt at random"]
+    assert claim.verdict == "cannot tell"  # the answers alone know the categories
+
+
+def test_groups_that_only_the_coupled_model_finds_hold(outcome):
+    weak = [
+        replace(metric, value=0.3) if metric.name == "alone_purity" else metric
+        for metric in outcome.metrics
+    ]
+    assert claims(weak)[0].verdict == "holds"
+
+
+def test_the_highest_limit_of_all_seeds_decides(outcome):
+    worse = [replace(metric, value=1.0, seed=1) for metric in pick(outcome.metrics, "null_limit")]
+    assert claims([*outcome.metrics, *worse])[0].bar == 1

@@ -1,5 +1,7 @@
 """Hidden cells are predicted down to the noise, by every plan that can."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,14 @@ from tests.experiments.models import inputs, model
 from tests.planted import planted
 
 CONTEXT = Context("missing", "planted", "whole", "", 0, "simulated")
-FRACTIONS = {"whole": 0.0, "missing20": 0.2, "missing50": 0.5, "missing60": 0.6}
-SPEC = Spec(datasets=["planted"], plans=["weighted", "descent"], variants=list(FRACTIONS))
+FRACTIONS = {"whole": 0.0, "missing10": 0.1, "missing20": 0.2, "missing50": 0.5, "missing60": 0.6}
+SPEC = Spec(
+    datasets=["planted"], plans=["weighted", "descent", "sampled"], variants=list(FRACTIONS)
+)
 PLAN = {"rank": 2, "sampling": 1, "shared": 1.0, "repetitions": 2, "max_iter": 100}
-PLANS = {"weighted": PLAN, "descent": PLAN | {"solver": "cd"}}
+SAMPLED = PLAN | {"sampling": [1, 2, 1], "shared": 0.5, "finish": "complete"}
+PLANS = {"weighted": PLAN, "descent": PLAN | {"solver": "cd"}, "sampled": SAMPLED}
+SPEC = Spec(datasets=["planted"], plans=list(PLANS), variants=list(FRACTIONS))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +48,7 @@ def metrics(given):
 @pytest.mark.parametrize("plan", PLANS)
 def test_hidden_cells_are_predicted_down_to_the_noise(metrics, plan):
     errors = pick(metrics, "held_out_error", plan=plan)
-    assert len(errors) == 3
+    assert len(errors) == 4
     for error in errors:
         assert error.value < 0.03
         where = {"plan": plan, "variant": error.variant, "fraction": error.at["fraction"]}
@@ -72,10 +78,33 @@ def test_the_visible_mean_leaves_the_hidden_cells_out(data):
     assert visible_mean(data, cells.truth) == pytest.approx(visible.mean())
 
 
-def test_claims_are_judged_for_each_plan_with_half_of_the_cells(metrics):
+def test_a_model_of_zeros_has_a_finite_snr(given):
+    """A fit with missing cells may end at the zero model."""
+    full = given.model("weighted")
+    none = full.merged.factors.replace_flat([0 * factor for factor in full.merged.factors.flat])
+    zero = replace(given.model("weighted", "missing20"), merged=replace(full.merged, factors=none))
+    spec = SPEC.replace(plans=["weighted"], variants=["whole", "missing20"])
+    metrics = measure(replace(given, models=[full, zero]), spec, CONTEXT).metrics
+    assert pick(metrics, "snr")[0].value == -100
+
+
+def test_claims_are_judged_for_each_plan_with_their_controls(metrics):
     judged = claims(metrics)
-    assert [claim.setting for claim in judged] == ["plan descent", "plan weighted"]
+    assert [claim.setting for claim in judged] == [f"plan {plan}" for plan in sorted(PLANS)] * 2
     assert {(claim.experiment, claim.provenance) for claim in judged} == {("missing", "simulated")}
+    for claim in judged[: len(PLANS)]:
+        assert claim.controls["one component"] < 10 < claim.ours
+        assert (claim.verdict, claim.note[:28]) == ("holds", "two starts, no cell missing:")
+    assert all(claim.controls == {"60% missing": 1} for claim in judged[len(PLANS) :])
+    assert {claim.verdict for claim in judged[len(PLANS) :]} == {"cannot tell"}
+
+
+def test_a_single_component_that_does_as_well_leaves_nothing_to_tell(metrics):
+    alike = [
+        replace(metric, value=12.0) if metric.name in ("snr", "single_snr") else metric
+        for metric in metrics
+    ]
+    assert claims(alike)[0].verdict == "cannot tell"
 
 
 def test_the_figure_is_readable(metrics):

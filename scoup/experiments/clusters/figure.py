@@ -17,6 +17,7 @@ Facts = Mapping[str, Any]
 SEEDS_NOTE = "mean purity: median of {} seeds; everything else: the first of them"
 SIGN_COLOURS = {"+": COLOURS[1], "-": "#542788"}
 VIEWS = ("along x", "along y", "along z")
+ALONE = ("matrix alone", "tensor alone")
 MAX_THINGS = 5  # named at each end
 MAX_COLUMNS = 2  # of the matrix
 
@@ -70,9 +71,15 @@ def _ends_side_by_side(facts: Facts, metrics: Sequence[Metric]) -> Figure:
 
 
 def _headline(facts: Facts, metrics: Sequence[Metric], with_images: bool) -> str:
-    mean, null, p_value = (
-        np.median([metric.value for metric in pick(metrics, name)])
-        for name in ("mean_purity", "null_purity", "p_value")
+    values = {
+        "": pick(metrics, "mean_purity"),
+        "at random": pick(metrics, "null_purity"),
+        **{name: pick(metrics, "alone_purity", model=name) for name in ALONE},
+    }
+    words = ", ".join(
+        f"{name} {np.median([run.value for run in runs]):.2f}".strip()
+        for name, runs in values.items()
+        if runs
     )
     thing, column, _ = facts["names"]
     note = (
@@ -80,7 +87,7 @@ def _headline(facts: Facts, metrics: Sequence[Metric], with_images: bool) -> str
         if with_images
         else f"\nBold: {thing}; below: {column}; the strongest at either end."
     )
-    return f"Mean purity of categories {mean:.2f}, at random {null:.2f} (p = {p_value:.2g}).{note}"
+    return f"Mean purity of categories {words}.{note}"
 
 
 def _end(

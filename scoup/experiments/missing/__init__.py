@@ -10,14 +10,16 @@ from scoup.specs import ExperimentSpec
 
 CAPTIONS = {
     "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of "
-    "cells that is hidden."
+    "cells that is hidden; dotted: a second start with nothing hidden."
 }
 
 
 class Spec(ExperimentSpec):
     """Settings of the experiment."""
 
-    plans: list[str] = Field(["weighted", "descent"], min_length=1, description="plans to compare")
+    plans: list[str] = Field(
+        ["weighted", "descent", "sampled"], min_length=1, description="plans to compare"
+    )
     variants: list[str] = Field(
         min_length=1, description="variants to compare; one of them hides nothing"
     )

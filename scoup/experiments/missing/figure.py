@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scoup.plot import style
@@ -24,6 +26,8 @@ def missing(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         for number, plan in enumerate(dict.fromkeys(table.plan)):
             runs = table[(table.name == name) & (table.plan == plan)]
             style.curve(axes, runs, "fraction", number, plan)
+            if name == "snr":
+                _starts(axes, table[table.plan == plan], number)
         axes.set_xlabel("fraction of cells missing")
         axes.set_ylabel(label)
         axes.set_xlim(-0.03, 0.95)
@@ -35,3 +39,11 @@ def missing(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     grid[0, 1].legend()
     style.letter(grid)
     return figure
+
+
+def _starts(axes: Axes, table: pd.DataFrame, number: int) -> None:
+    """Draw how far two starts on all cells are from each other: no model can be nearer."""
+    levels = table[table.name == "starts_snr"].value
+    if len(levels):
+        colour = style.look(number)["color"]
+        axes.axhline(levels.median(), color=colour, linewidth=1, linestyle=":")

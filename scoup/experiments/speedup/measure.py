@@ -140,7 +140,7 @@ def _compile(data: CoupledData, contender: Contender) -> None:
 
 def claims(metrics: Sequence[Metric]) -> list[Claim]:
     """Compare with the paper: 50 times at equal cost, 100 at a reasonable one; workers; lemma."""
-    judged = []
+    judged: list[Claim] = []
     for words, bar, cost_name, passes in (
         ("equal", 50, "relative_cost", lambda cost: cost <= MAX_EQUAL_COST),
         ("reasonable", 100, "explained_share", lambda share: share >= MIN_REASONABLE_SHARE),
