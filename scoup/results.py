@@ -196,7 +196,7 @@ def read_claims(path: PathLike) -> list[dict[str, Any]]:
 
 def _read_section(path: PathLike, name: str) -> Any:
     content = store.read_json(path)
-    if not isinstance(content, dict) or name not in content:
+    if name not in content:
         raise ScoupError.expected(str(path), f"a file of {name}", "another JSON file")
     return content[name]
 

@@ -128,26 +128,26 @@ def plain(value: Any) -> Any:
     return value
 
 
-def write_json(path: PathLike, value: Any) -> None:
+def write_json(path: PathLike, value: Mapping[str, Any]) -> None:
     """Write JSON with sorted keys, atomically; numbers that are not finite become null.
 
-    A mapping gets one more key, the checksum of its content, which :func:`read_json` verifies.
+    There is one more key, the checksum of the content, which :func:`read_json` verifies.
     """
     content = plain(value)
-    if isinstance(content, dict):
-        content[CHECKSUM_KEY] = _checksum(content)
+    content[CHECKSUM_KEY] = _checksum(content)
     write_text(path, _to_json(content))
 
 
-def read_json(path: PathLike) -> Any:
+def read_json(path: PathLike) -> dict[str, Any]:
     """Read what :func:`write_json` wrote, its checksum verified and removed."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        is_whole = isinstance(content, dict) and content.pop(CHECKSUM_KEY, "") == _checksum(content)
     except FileNotFoundError:
         raise ScoupError.expected(str(path), "a JSON file", "no such file") from None
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(str(path), "JSON", error) from None
-    if isinstance(content, dict) and content.pop(CHECKSUM_KEY, "") != _checksum(content):
+    if not is_whole:
         raise DamagedFileError(str(path), "JSON", "wrong checksum")
     return content
 
