@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from scoup import store
 from tests.workflow.conftest import ROOT
 from tests.workflow.test_faults import children
 from tests.workflow.test_runs import digests
@@ -52,9 +53,18 @@ def finish(process):
     return process.returncode, said
 
 
+def bytes_of(folder):
+    """Return the digests of all results that hold no seconds: of the stages, pages and scorecard."""
+    results = folder / "results"
+    files = [*results.glob("scorecard.*"), *(results / "pages").rglob("*.*")]
+    files = [path for path in files if path.is_file() and path.name[0] != "."]
+    found = {str(path.relative_to(results)): store.digests(path)[""] for path in files}
+    return {**digests(folder), **found}
+
+
 def is_clean(folder, clean, partial=False):
     """Whether all results have the bytes of a clean run; ``partial``: those that are there."""
-    found = digests(folder)
+    found = bytes_of(folder)
     wanted = {name: clean[name] for name in found} if partial else clean
     return found == wanted
 
@@ -75,8 +85,12 @@ def kinds(folder):
     for path in sorted(results.rglob("*")):
         name = path.relative_to(results)
         is_text = path.suffix == ".log" or name.parts[0] == "benchmarks"
+        if name.parts[0] == "logs" and name.parts[1] != "fit":
+            continue  # a damaged record takes its results with it, which are to be damaged, too
         if path.is_file() and not path.is_symlink() and not is_text and path.name[0] != ".":
             chosen.setdefault((name.parts[0], path.suffix), path)
+            if name.parts[0] == "logs":
+                chosen["logs", path.suffix] = path  # not of the fit that is damaged itself
     return {f"{stage}{'' if '.' in stage else ending}": path
             for (stage, ending), path in chosen.items()}  # fmt: skip
 
@@ -97,6 +111,8 @@ def try_damage(scratch, clean, finished, rng, count):
                                cwd=ROOT, check=False)  # fmt: skip
         good = code == 0 and is_clean(folder, clean) and "Nothing to be done" in again.stdout
         print(f"damage {manner}: {len(files)} kinds, unnamed {unnamed}, clean {good}", flush=True)
+        if not good:
+            print(said[-3000:], again.stdout[-1000:], flush=True)
         outcomes += [good] * len(files)
     return outcomes
 
@@ -107,7 +123,7 @@ def try_kills(scratch, clean, seconds, rng, count):
     while len(outcomes) < count:
         process = start(folder, *TARGETS)
         with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=rng.uniform(0.1, 1) * seconds)
+            process.communicate(timeout=rng.uniform(0.05, 0.6) * seconds)
         if process.poll() is None:
             kind = ("group", "job", "main")[number % 3]
             number += 1
@@ -193,11 +209,11 @@ def main():
         finished, part = scratch / "clean", scratch / "part"
         begun = time.monotonic()
         assert finish(start(part, *TARGETS))[0] == 0, "a clean run failed"
-        seconds, clean = time.monotonic() - begun, digests(part)
+        seconds, clean = time.monotonic() - begun, bytes_of(part)
         print(f"a clean run took {seconds:.0f} s", flush=True)
         if request.damage:
             assert finish(start(finished))[0] == 0, "a clean run failed"
-            whole = digests(finished)
+            whole = bytes_of(finished)
             table["damage"] = try_damage(scratch, whole, finished, rng, request.damage)
         if request.kills:
             table["kills"] = try_kills(scratch, clean, seconds, rng, request.kills)
