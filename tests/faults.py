@@ -54,7 +54,7 @@ def finish(process):
 
 
 def bytes_of(folder):
-    """Return the digests of all results that hold no seconds: of the stages, pages and scorecard."""
+    """Return the digests of all results that hold no seconds, pages and scorecard included."""
     results = folder / "results"
     files = [*results.glob("scorecard.*"), *(results / "pages").rglob("*.*")]
     files = [path for path in files if path.is_file() and path.name[0] != "."]
