@@ -38,7 +38,7 @@ def _verify(record: Path) -> list[str]:
     if damaged:
         for path in map(Path, outputs):
             _remove(path)
-    return [f"{name}: it differs from its record in {record}, and is rebuilt." for name in damaged]
+    return [f"{name}: it is not as recorded in {record}, and is rebuilt." for name in damaged]
 
 
 def _damaged(path: str, recorded: Mapping[str, str]) -> list[str]:

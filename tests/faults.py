@@ -85,7 +85,7 @@ def kinds(folder):
     for path in sorted(results.rglob("*")):
         name = path.relative_to(results)
         is_text = path.suffix == ".log" or name.parts[0] == "benchmarks"
-        if name.parts[0] == "logs" and name.parts[1] != "fit":
+        if name.parts[0] == "logs" and name.parts[:2] != ("logs", "fit"):
             continue  # a damaged record takes its results with it, which are to be damaged, too
         if path.is_file() and not path.is_symlink() and not is_text and path.name[0] != ".":
             chosen.setdefault((name.parts[0], path.suffix), path)
@@ -207,14 +207,15 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         finished, part = scratch / "clean", scratch / "part"
-        begun = time.monotonic()
-        assert finish(start(part, *TARGETS))[0] == 0, "a clean run failed"
-        seconds, clean = time.monotonic() - begun, bytes_of(part)
-        print(f"a clean run took {seconds:.0f} s", flush=True)
         if request.damage:
             assert finish(start(finished))[0] == 0, "a clean run failed"
             whole = bytes_of(finished)
             table["damage"] = try_damage(scratch, whole, finished, rng, request.damage)
+        if request.kills or request.disks or request.pairs:
+            begun = time.monotonic()
+            assert finish(start(part, *TARGETS))[0] == 0, "a clean run failed"
+            seconds, clean = time.monotonic() - begun, bytes_of(part)
+            print(f"a clean run took {seconds:.0f} s", flush=True)
         if request.kills:
             table["kills"] = try_kills(scratch, clean, seconds, rng, request.kills)
         if request.disks:

@@ -9,7 +9,11 @@ from tests.fuzz.run import fuzz, judge, names
 SECONDS = 2
 
 
-@pytest.mark.parametrize("name", names())
+WAITING = pytest.mark.xfail(reason="issue 15: errors of constructors and estimators")
+MARKS = {"constructors": WAITING, "estimators": WAITING}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in names()])
 def test_nothing_but_sentences_comes_out(name, tmp_path):
     counts, findings, peak = fuzz(SECONDS, seed=0, only=[name])
     assert findings == []
