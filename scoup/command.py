@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return _inspect(request) if request.verb == "inspect" else _new(request)
-    except ScoupError as error:
+    except (ScoupError, OSError, MemoryError) as error:
         sys.stderr.write(f"scoup: {printable(str(error))}\n")
         return 2
 

@@ -120,6 +120,13 @@ ODD_NAMES = [
 ]
 
 
+def test_what_the_disk_refuses_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,c\nx,1,1\ny,2,2\n")
+    assert main(["new", "x" * 300, "t.csv"]) == 2
+    assert capsys.readouterr().err.startswith("scoup: [Errno 36] File name too long")
+
+
 def test_a_label_does_not_steer_the_terminal(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b,c\n\x1b[2J,1,1\n\x1b]0;PWNED\x07,2,2\n")
