@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pooch import HTTPDownloader, file_hash
 from requests.exceptions import ChunkedEncodingError, HTTPError, RequestException, Timeout
+from urllib3.exceptions import HTTPError as MalformedAnswer
 
 from scoup import store
 from scoup.datasets import RemoteFile
@@ -30,28 +31,55 @@ def fetch(
 ) -> tuple[SourceFile, bool]:
     """Return the record of a file in ``cache``, and whether it was there before.
 
-    ``check`` refuses a malformed file; it is called if no checksum is known. ``dead_hosts`` are the
-    hosts that did not answer, and why, so that several files do not each wait for them.
+    A damaged file in the cache, or one whose note is damaged, is downloaded again. ``check``
+    refuses a malformed file; it is called if no checksum is known. ``dead_hosts`` are the hosts
+    that did not answer, and why, so that several files do not each wait for them.
     """
     path, note = cache / remote.name, cache / f"{remote.name}.json"
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / f".{remote.name}.lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed: one process downloads, others wait
-        recorded = SourceFile(**store.read_json(note)) if note.exists() else None
+        recorded = _read_note(note)
         expected = remote.sha256 or (recorded.sha256 if recorded else "")
-        if recorded and path.exists():
-            check_sha256(str(path), file_hash(path), expected, "delete it and run again")
+        if recorded and path.exists() and file_hash(path) == expected:
             return recorded, True
-        with store.atomic(path) as temporary:
-            address = _download(remote, temporary, dead_hosts)
-            name, sha256 = f"{remote.name} from {address}", file_hash(temporary)
-            check_sha256(name, sha256, expected, "try again, or tell the maintainers of the data")
-            if check and not expected:
-                _check_structure(name, temporary, check)
-            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            record = SourceFile(remote.name, address, sha256, temporary.stat().st_size, now)
-            store.write_json(note, vars(record))
-        return record, False
+        is_damaged = path.exists()
+        try:
+            return _fetch(remote, path, note, check, dead_hosts, expected), False
+        except UnreachableError as error:
+            if is_damaged:  # no reason to take simulated data instead
+                raise ScoupError(f"{path}: it is damaged, and {error}") from None
+            raise
+
+
+def _read_note(note: Path) -> SourceFile | None:
+    """Return the record of a cached file, if there is one and it is whole."""
+    try:
+        return SourceFile(**store.read_json(note)) if note.exists() else None
+    except (ScoupError, TypeError) as error:
+        log.info("%s: a damaged note is not used (%s)", note, error)
+        return None
+
+
+def _fetch(
+    remote: RemoteFile,
+    path: Path,
+    note: Path,
+    check: Check | None,
+    dead_hosts: dict[str, str],
+    expected: str,
+) -> SourceFile:
+    """Download a file, and put it into the cache with its record once it has been checked."""
+    with store.atomic(path) as temporary:
+        address = _download(remote, temporary, dead_hosts)
+        name, sha256 = f"{remote.name} from {address}", file_hash(temporary)
+        check_sha256(name, sha256, expected, "try again, or tell the maintainers of the data")
+        if check and not expected:
+            _check_structure(name, temporary, check)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        record = SourceFile(remote.name, address, sha256, temporary.stat().st_size, now)
+        store.write_json(note, vars(record))
+    return record
 
 
 def _check_structure(name: str, temporary: Path, check: Check) -> None:
@@ -82,9 +110,10 @@ def _download(remote: RemoteFile, target: Path, dead_hosts: dict[str, str]) -> s
         try:
             download(address, str(target), None)
             return address
-        except RequestException as error:
+        except (RequestException, ValueError, MalformedAnswer) as error:
             reasons[host] = _reason(error)
-            if isinstance(error, HTTPError | ChunkedEncodingError) or target.stat().st_size > 0:
+            has_answered = isinstance(error, HTTPError | ChunkedEncodingError | MalformedAnswer)
+            if has_answered or (target.exists() and target.stat().st_size > 0):
                 answered = True
             else:
                 dead_hosts[host] = reasons[host]
@@ -96,7 +125,7 @@ def _download(remote: RemoteFile, target: Path, dead_hosts: dict[str, str]) -> s
     raise UnreachableError(f"{remote.name}: {problem} ({listed}); {hint} or use a local copy.")
 
 
-def _reason(error: RequestException) -> str:
+def _reason(error: Exception) -> str:
     """Say in a few words why a download failed."""
     if isinstance(error, HTTPError) and error.response is not None:
         return f"HTTP {error.response.status_code} {error.response.reason}"

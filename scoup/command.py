@@ -94,9 +94,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return _inspect(request) if request.verb == "inspect" else _new(request)
-    except ScoupError as error:
-        sys.stderr.write(f"scoup: {error}\n")
+    except (ScoupError, OSError, MemoryError) as error:
+        sys.stderr.write(f"scoup: {printable(str(error))}\n")
         return 2
+
+
+def printable(words: str) -> str:
+    """Return text without control characters: a label might steer the terminal.
+
+    >>> printable("\\x1b[2Jbear")
+    '\\\\x1b[2Jbear'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in words)
 
 
 def _read(request: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
@@ -122,7 +131,7 @@ def _inspect(request: argparse.Namespace) -> int:
     facts, known = _read(request)
     facts["skipped"] = choose("data", facts, known)[1]
     as_json = json.dumps(store.plain(facts), indent=2) + "\n"
-    sys.stdout.write(as_json if request.json else text(facts))
+    sys.stdout.write(as_json if request.json else printable(text(facts)))
     return 0
 
 

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -70,12 +71,15 @@ def _section(config: Config, section: str, kind: type[Spec]) -> dict[str, Any]:
     entries = config.get(section)
     if not isinstance(entries, Mapping) or not entries:
         raise ScoupError.expected(section, "a mapping of names to settings", repr(entries))
+    for name in entries:
+        if not isinstance(name, str) or not re.fullmatch(NAME_PATTERN, name):
+            raise ScoupError.expected(f"{section}: a name", "letters, digits and _", repr(name))
     return {name: _spec(f"{section}.{name}", kind, entry) for name, entry in entries.items()}
 
 
 def _experiments(config: Config) -> dict[str, ExperimentSpec]:
     """Return the experiments that are requested; one that is set to null is left out."""
-    entries = config.get("experiments") or {}
+    entries = {} if config.get("experiments") is None else config["experiments"]
     _check_keys("experiments", entries, experiments.names())
     return {
         name: _spec(f"experiments.{name}", experiments.declared(name).Spec, entry)

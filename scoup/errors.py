@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+MAX_SHOWN = 300  # characters
+
 
 class ScoupError(ValueError):
     """Bad input: one sentence with what was expected, what was found and what to do.
@@ -18,7 +20,9 @@ class ScoupError(ValueError):
     def expected(cls, name: str, expected: str, got: Any, hint: str = "") -> ScoupError:
         """Build the sentence ``name: expected ..., got ...; hint.``"""
         tail = f"; {hint}" if hint else ""
-        return cls(f"{name}: expected {expected}, got {got}{tail}.")
+        words = " ".join(str(got).split())  # an array is printed on several lines
+        shown = words[:MAX_SHOWN] + ("..." if len(words) > MAX_SHOWN else "")
+        return cls(f"{name}: expected {expected}, got {shown}{tail}.")
 
 
 class DamagedFileError(ScoupError):

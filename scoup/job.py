@@ -3,10 +3,11 @@
 import errno
 import logging
 import platform
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.machine import threads
-from scoup.store import read_json, write_json
+from scoup.store import PathLike, digests, read_json, write_json
 
 log = logging.getLogger(__name__)
 _LOGGERS = ("scoup", "py.warnings")
@@ -32,10 +33,12 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     The body gets the facts of the job (when, where and by which code it ran) and may add to them.
     They are written to ``log.facts``, or next to the log as ``.json``: results hold no times and no
     names of machines, so that equal seeds give equal bytes. Without ``ended`` a job is running or
-    has failed.
+    has failed. ``outputs`` are the checksums of all that the job wrote: of the rule's outputs, and
+    of the paths that the body lists as ``other_outputs``. :mod:`scoup.verify` compares them when
+    the next run starts.
 
     Bad input and a full disk end the job with one sentence, anything else with its traceback in the
-    log. A damaged input is named and removed, so that Snakemake makes it again.
+    log. A damaged input is named and removed, so that the next run rebuilds it.
     """
     handler = _open_log(snakemake.log[0])
     default = Path(snakemake.log[0]).with_suffix(".json")
@@ -45,6 +48,8 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
         with threads(max(1, int(snakemake.threads))):
             yield facts
         facts |= {"ended": time.time(), "processor": time.process_time()}
+        paths = [*getattr(snakemake, "output", ()), *facts.pop("other_outputs", ())]
+        facts["outputs"] = {str(path): digests(path) for path in paths}
         write_json(facts_path, facts)
         log.info("%s done in %.1f s", snakemake.rule, facts["ended"] - facts["started"])
     except (ScoupError, MemoryError, OSError) as error:
@@ -69,6 +74,28 @@ def note_scheduling(path: str | Path, started: float) -> None:
 def read_facts(path: str | Path) -> dict[str, Any]:
     """Return the facts of a job; {} if there is no such file."""
     return read_json(path) if Path(path).exists() else {}
+
+
+def record_of(path: PathLike) -> Path:
+    """Return the file with the facts of the job that wrote a result.
+
+    >>> record_of("results/holdout/brainq/whole/seed0.truth.npz").as_posix()
+    'results/logs/holdout/brainq/whole/seed0.json'
+    """
+    folder, *rest = Path(path).parts
+    return Path(folder, "logs", *rest).with_name(rest[-1].split(".")[0] + ".json")
+
+
+def check_recorded(paths: Iterable[PathLike]) -> None:
+    """Refuse results that differ from the record of the job that wrote them.
+
+    For formats without a checksum inside: figures, tables of text, pages.
+    """
+    for path in map(str, paths):
+        record = record_of(path)
+        recorded = read_facts(record).get("outputs", {}).get(path)
+        if recorded and digests(path) != recorded:
+            raise DamagedFileError(path, "result", f"not as recorded in {record}")
 
 
 def describe_code() -> str:
@@ -128,13 +155,26 @@ def _sentence(error: BaseException) -> str:
 
 
 def _remove_damaged(snakemake: Any, error: BaseException) -> str:
-    """Remove a damaged file that another job made, and no other file, and say so."""
-    inputs = map(str, getattr(snakemake, "input", ()))
-    if not isinstance(error, DamagedFileError) or error.path not in inputs:
+    """Remove a damaged input that another job made, and no other file, and say so."""
+    if not isinstance(error, DamagedFileError):
         return ""
-    Path(error.path).unlink(missing_ok=True)
-    log.info("removed %s", error.path)
+    damaged = Path(error.path)
+    inputs = map(Path, map(str, getattr(snakemake, "input", ())))
+    made = next((path for path in inputs if path in (damaged, *damaged.parents)), None)
+    if made is None:
+        return ""
+    remove(made.resolve())  # a link is no copy: its target is what is damaged
+    remove(made)
+    log.info("removed %s", made)
     return " It was removed: the next run rebuilds it."
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; the target of a link stays."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _stop(snakemake: Any, sentence: str) -> None:

@@ -5,20 +5,45 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from pooch import file_hash
+
 from scoup import datasets, store
 from scoup.coupled import Dataset
-from scoup.errors import ScoupError
+from scoup.errors import DamagedFileError, ScoupError
 from scoup.listing import load
-from scoup.records import Provenance
+from scoup.records import Provenance, SourceFile
 
 
 def preprocess(
     kind: str, folder: str | PathLike[str], options: Mapping[str, Any] | None = None
 ) -> Dataset:
-    """Read the raw files of a kind of data set in ``folder`` and couple them."""
+    """Read the raw files of a kind of data set in ``folder`` and couple them.
+
+    Their checksums must be those that ``provenance.json`` in the folder records, if it is there.
+    """
     checked = datasets.check_options(kind, dict(options or {}))
     couple = load(f"scoup.datasets.{kind}", "couple").couple
-    return couple(Path(folder), checked, read_provenance(kind, folder))
+    provenance = read_provenance(kind, folder)
+    in_place = hasattr(datasets.kind(kind), "paths")
+    for record in provenance.files:
+        path = Path(record.address if in_place else Path(folder, record.name))
+        _check_raw(path, record, in_place)
+    return couple(Path(folder), checked, provenance)
+
+
+def _check_raw(path: Path, record: SourceFile, in_place: bool) -> None:
+    """Refuse a raw file that is not as recorded; one that is the user's own is never removed."""
+    found = file_hash(path) if path.is_file() else "no such file"
+    if found == record.sha256:
+        return
+    if not in_place:
+        raise DamagedFileError(str(path), "raw", f"sha256 {found}, recorded {record.sha256}")
+    raise ScoupError.expected(
+        str(path),
+        f"sha256 {record.sha256}, as recorded at download",
+        found,
+        "restore it, or touch it to use it as it is now",
+    )
 
 
 def read_provenance(kind: str, folder: str | PathLike[str]) -> Provenance:
@@ -31,5 +56,4 @@ def read_provenance(kind: str, folder: str | PathLike[str]) -> Provenance:
     try:
         return Provenance(**store.read_json(path))
     except TypeError as error:
-        got = f"a different one ({error})"
-        raise ScoupError.expected(str(path), "a provenance record", got, "download again") from None
+        raise DamagedFileError(str(path), "provenance", error) from None

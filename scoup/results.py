@@ -175,13 +175,13 @@ def write_metrics(
 
 def read_metrics(*paths: PathLike) -> list[Metric]:
     """Read the metrics of one file or more."""
-    rows = [row for path in paths for row in store.read_json(path)["metrics"]]
+    rows = [row for path in paths for row in _read_section(path, "metrics")]
     return [Metric(**{**row, "range": tuple(row["range"])}) for row in rows]
 
 
 def read_notes(path: PathLike) -> dict[str, Any]:
     """Read the notes of a metrics file."""
-    return store.read_json(path)["notes"]
+    return _read_section(path, "notes")
 
 
 def write_claims(path: PathLike, claims: Sequence[Mapping[str, Any]]) -> None:
@@ -191,7 +191,14 @@ def write_claims(path: PathLike, claims: Sequence[Mapping[str, Any]]) -> None:
 
 def read_claims(path: PathLike) -> list[dict[str, Any]]:
     """Read what :func:`write_claims` wrote."""
-    return store.read_json(path)["claims"]
+    return _read_section(path, "claims")
+
+
+def _read_section(path: PathLike, name: str) -> Any:
+    content = store.read_json(path)
+    if name not in content:
+        raise ScoupError.expected(str(path), f"a file of {name}", "another JSON file")
+    return content[name]
 
 
 def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:

@@ -90,6 +90,27 @@ def link(source: PathLike, target: PathLike) -> None:
         os.symlink(os.path.relpath(source, Path(target).parent), temporary)
 
 
+def digests(path: PathLike) -> dict[str, str]:
+    """Return the sha256 of a file as ``{"": sha256}``, or of each file in a folder by its name.
+
+    Of a link, what counts is where it points: the target is a result, too. Hidden files do not
+    count: Snakemake leaves its time stamps in folders, and a killed writer its temporary file.
+    """
+    root = Path(path)
+    if not root.is_dir() or root.is_symlink():
+        return {"": _digest(root)}
+    files = [file for file in sorted(root.rglob("*")) if file.is_symlink() or not file.is_dir()]
+    files = [file for file in files if not file.name.startswith(".")]
+    return {file.relative_to(root).as_posix(): _digest(file) for file in files}
+
+
+def _digest(path: Path) -> str:
+    if path.is_symlink():
+        return f"link to {os.readlink(path)}"
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def plain(value: Any) -> Any:
     """Turn numpy values, tuples and mappings into what JSON knows; NaN and infinities become None.
 
@@ -107,29 +128,27 @@ def plain(value: Any) -> Any:
     return value
 
 
-def write_json(path: PathLike, value: Any) -> None:
+def write_json(path: PathLike, value: Mapping[str, Any]) -> None:
     """Write JSON with sorted keys, atomically; numbers that are not finite become null.
 
-    A mapping gets one more key, the checksum of its content, which :func:`read_json` verifies.
+    There is one more key, the checksum of the content, which :func:`read_json` verifies.
     """
     content = plain(value)
-    if isinstance(content, dict):
-        content[CHECKSUM_KEY] = _checksum(content)
+    content[CHECKSUM_KEY] = _checksum(content)
     write_text(path, _to_json(content))
 
 
-def read_json(path: PathLike) -> Any:
-    """Read a JSON file; if it carries a checksum, verify and remove it."""
+def read_json(path: PathLike) -> dict[str, Any]:
+    """Read what :func:`write_json` wrote, its checksum verified and removed."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        is_whole = isinstance(content, dict) and content.pop(CHECKSUM_KEY, "") == _checksum(content)
     except FileNotFoundError:
         raise ScoupError.expected(str(path), "a JSON file", "no such file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedFileError(str(path), "JSON", error) from None
-    if isinstance(content, dict) and CHECKSUM_KEY in content:
-        checksum = content.pop(CHECKSUM_KEY)
-        if checksum != _checksum(content):
-            raise DamagedFileError(str(path), "JSON", "wrong checksum")
+    if not is_whole:
+        raise DamagedFileError(str(path), "JSON", "wrong checksum")
     return content
 
 

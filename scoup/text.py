@@ -5,6 +5,7 @@ sentence that names it.
 """
 
 import gzip
+import os
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ Explanation = tuple[str, str, str]  # column (or nothing), what was expected, wh
 LONGEST_LINE_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 22
 LARGEST_EXACT = 2**53  # whole numbers up to here are exact in a float64
+MIN_EXPANDED_BYTES, MAX_EXPANSION = 1 << 28, 100
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SPACES = bytes.maketrans(b"\t\r", b"  ")
 
 
@@ -175,12 +178,16 @@ def blocks(
     """Yield the text after the first ``skip`` lines in runs of whole lines, with the number of
     lines before each.
     """
-    before, rest = skip, b""
+    before, rest, total = skip, b"", 0
     try:
         with open_text(path) as file:
             for _ in range(skip):
                 file.readline()
             while block := file.read(BLOCK_BYTES):
+                total += len(block)
+                check_expansion(path, total)
+                if total == len(block) and not skip:
+                    block = block.removeprefix(BYTE_ORDER_MARK)
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 lines = whole.count(b"\n") + len(newline)
                 if len(rest) > longest:
@@ -192,6 +199,8 @@ def blocks(
         raise ScoupError.expected(
             str(path), "a whole gzip file", f"a damaged one ({error})", "fetch it again"
         ) from None
+    except OSError as error:
+        raise ScoupError.expected(str(path), "a readable file", error.strerror) from None
     if rest:
         yield before, rest + b"\n"
 
@@ -223,6 +232,25 @@ def count_columns(path: str | PathLike[str]) -> int:
     return len(first_line(path)[1])
 
 
+def expansion_limit(path: str | PathLike[str]) -> int:
+    """Return how many bytes a file may take in memory.
+
+    Sizes that a file declares, and what it unpacks to, may be far beyond what it can mean.
+    """
+    return max(MIN_EXPANDED_BYTES, MAX_EXPANSION * os.stat(path).st_size)
+
+
+def check_expansion(path: str | PathLike[str], need: int) -> None:
+    """Refuse a file that would take more bytes than :func:`expansion_limit`."""
+    if need > (limit := expansion_limit(path)):
+        raise ScoupError.expected(
+            str(path),
+            f"at most {limit / 1e6:.1f} MB of content",
+            f"{need / 1e6:.1f} MB for a file of {os.stat(path).st_size:,} bytes",
+            "number the indices without gaps, or save it uncompressed",
+        )
+
+
 def open_text(path: str | PathLike[str]) -> gzip.GzipFile | BinaryIO:
     """Open a text file for reading bytes, unpacked if it is gzipped."""
     try:
@@ -230,6 +258,8 @@ def open_text(path: str | PathLike[str]) -> gzip.GzipFile | BinaryIO:
             is_packed = file.read(2) == b"\x1f\x8b"
     except (FileNotFoundError, IsADirectoryError):
         raise ScoupError.expected(str(path), "a text file", "no such file") from None
+    except (OSError, ValueError) as error:
+        raise ScoupError.expected(str(path), "a readable file", error) from None
     if is_packed or Path(path).suffix != ".gz":
         return gzip.open(path, "rb") if is_packed else open(path, "rb")
     raise ScoupError.expected(

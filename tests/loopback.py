@@ -10,7 +10,7 @@ class Loopback:
     """``files[path]`` is what the server has; ``tricks[path]`` lists what it does instead.
 
     Each request uses up one trick: a status code, ``("cut", n)`` to stop after n bytes,
-    ``("flip", n)`` to change byte n, or ``"hang"``.
+    ``("flip", n)`` to change byte n, ``"hang"``, or headers to answer with.
     """
 
     def __init__(self, port):
@@ -43,10 +43,21 @@ class _Handler(BaseHTTPRequestHandler):
         if trick == "hang":
             loopback.over.wait()
             return
+        if isinstance(trick, dict):
+            self._answer(trick, loopback.files[self.path])
+            return
         if isinstance(trick, int) or self.path not in loopback.files:
             self.send_error(trick or 404)
             return
         self._send(loopback.files[self.path], *(trick or (None, 0)))
+
+    def _answer(self, headers, body):
+        self.send_response(302 if "Location" in headers else 200)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
 
     def _send(self, body, trick, position):
         self.send_response(200)

@@ -21,6 +21,7 @@ from scoup.formats import descriptions
 from scoup.guess import guess
 from scoup.seeds import generator
 from scoup.specs import ExperimentSpec, PlanSpec
+from tests.payloads import PAYLOADS
 
 
 @pytest.fixture
@@ -119,7 +120,24 @@ ODD_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("first", ODD_NAMES)
+def test_what_the_disk_refuses_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,c\nx,1,1\ny,2,2\n")
+    assert main(["new", "x" * 300, "t.csv"]) == 2
+    assert capsys.readouterr().err.startswith("scoup: [Errno 36] File name too long")
+
+
+def test_a_label_does_not_steer_the_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,c\n\x1b[2J,1,1\n\x1b]0;PWNED\x07,2,2\n")
+    assert main(["inspect", "t.csv"]) == 0
+    assert main(["inspect", "t.csv", "--columns", "\x1b[2J,b,c"]) == 2
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "\\x1b[2J" in said.out
+
+
+@pytest.mark.parametrize("first", [*ODD_NAMES, *PAYLOADS])
 def test_odd_names_survive_in_the_configuration(tmp_path, monkeypatch, first):
     monkeypatch.chdir(tmp_path)
     columns = [first, "true", "1.5", "~"]

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -204,3 +205,18 @@ def merged(one, other):
     if not isinstance(one, dict) or not isinstance(other, dict):
         return other
     return {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
+
+
+@pytest.mark.parametrize("name", [None, 1, "a/b", "", "../x", "{{ x }}", "a b", True])
+@pytest.mark.parametrize("section", ["datasets", "variants", "plans"])
+def test_names_that_cannot_be_part_of_a_path_are_refused(given, section, name):
+    given[section][name] = next(iter(given[section].values()))
+    with pytest.raises(ScoupError, match=f"{section}: a name: expected letters, digits and _"):
+        config.check(given)
+
+
+@pytest.mark.parametrize("value", [0, [], "x", np.ones((2, 2)), ["accuracy"], True], ids=str)
+@pytest.mark.parametrize("section", ["datasets", "variants", "plans", "experiments"])
+def test_sections_of_the_wrong_kind_are_refused(given, section, value):
+    with pytest.raises(ScoupError, match=f"{section}: expected a mapping"):
+        config.check({**given, section: value})

@@ -91,13 +91,48 @@ def test_flipped_bit_names_file_and_both_checksums_and_leaves_nothing(server, tm
     assert is_empty(tmp_path)
 
 
-def test_damaged_cache_is_noticed(server, tmp_path):
+@pytest.mark.parametrize("sha256", [SHA, ""])
+@pytest.mark.parametrize("damaged", ["a.bin", "a.bin.json"])
+def test_damaged_cache_is_repaired(server, tmp_path, damaged, sha256):
+    first, _ = fetch(remote(server, sha256), tmp_path)
+    for content in (b"", (tmp_path / damaged).read_bytes()[:-2], b'{"name": 1}', b"[]"):
+        (tmp_path / damaged).write_bytes(content)
+        record, cached = fetch(remote(server, sha256), tmp_path)
+        assert (record.sha256, record.bytes, cached) == (SHA, first.bytes, False)
+        assert (tmp_path / "a.bin").read_bytes() == BODY
+        assert fetch(remote(server, sha256), tmp_path)[1]
+
+
+def test_damaged_cache_without_network_is_no_reason_to_simulate(server, tmp_path):
     fetch(remote(server), tmp_path)
     (tmp_path / "a.bin").write_bytes(b"short")
-    with pytest.raises(
-        ScoupError, match=rf"a.bin: expected sha256 {SHA}, got .*; delete it and run again"
-    ):
-        fetch(remote(server), tmp_path)
+    nowhere = RemoteFile("a.bin", (f"http://127.0.0.1:{closed_port()}/a.bin",), SHA)
+    with pytest.raises(ScoupError, match=r"a.bin: it is damaged, and .*no host") as caught:
+        fetch(nowhere, tmp_path)
+    assert not isinstance(caught.value, UnreachableError)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Length": "abc"},
+        {"Content-Length": "-5"},
+        {"Location": "http://[bad"},
+        {"Location": "http://"},
+        {"Location": "ftp://example.org/a"},
+        {"Location": "\x00"},
+        {"Transfer-Encoding": "chunked"},
+        {"Content-Encoding": "gzip"},
+    ],
+    ids=str,
+)
+def test_malformed_answers_are_one_sentence_and_leave_nothing(server, tmp_path, headers):
+    server.tricks["/a.bin"] = [headers] * 2
+    try:
+        record, _ = fetch(remote(server), tmp_path)
+    except ScoupError as error:
+        sentence, record = str(error), None
+    assert record.sha256 == SHA if record else "\n" not in sentence and is_empty(tmp_path)
 
 
 def test_server_error_then_mirror(server, tmp_path):

@@ -4,15 +4,16 @@ import errno
 import logging
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from scoup.errors import ScoupError
-from scoup.job import job, note_scheduling, read_facts
+from scoup.errors import DamagedFileError, ScoupError
+from scoup.job import check_recorded, job, note_scheduling, read_facts
 from scoup.machine import kernel_threads
-from scoup.store import read_archive, write_archive
+from scoup.store import read_archive, read_json, write_archive, write_bytes
 
 
 @pytest.fixture
@@ -64,6 +65,45 @@ def test_a_damaged_input_is_named_and_removed_and_no_other_file_is(snakemake, tm
     assert said[1].endswith("; delete it and run again.")
     assert not made.exists()
     assert foreign.exists()
+
+
+def test_a_damaged_link_takes_its_target_with_it_and_a_folder_all_that_is_in_it(
+    snakemake, tmp_path, capsys
+):
+    target, link, folder = tmp_path / "data.npz", tmp_path / "link.npz", tmp_path / "raw"
+    write_archive(target, "fit", {}, {"x": np.arange(9)})
+    target.write_bytes(target.read_bytes()[:-40])
+    link.symlink_to(target)
+    folder.mkdir()
+    (folder / "truth.json").write_text("{}")
+    snakemake.input = [str(link), str(folder)]
+    with pytest.raises(SystemExit), job(snakemake):
+        read_archive(link, "fit")
+    with pytest.raises(SystemExit), job(snakemake):
+        read_json(folder / "truth.json")
+    assert not any(path.is_symlink() or path.exists() for path in (target, link, folder))
+    assert capsys.readouterr().err.count("It was removed") == 2
+
+
+def test_outputs_are_recorded_and_compared(snakemake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    figure, page = Path("results/plot/a.svg"), Path("results/pages/a")
+    snakemake.output = [str(figure)]
+    snakemake.log = ["results/logs/plot/a.log"]
+    with job(snakemake):
+        write_bytes(figure, b"<svg/>")
+    snakemake.output = [str(page)]
+    snakemake.log = ["results/logs/pages/a.log"]
+    with job(snakemake):
+        write_bytes(page / "index.html", b"page")
+    check_recorded([figure, page])
+    (page / ".snakemake_timestamp").touch()
+    check_recorded([figure, page])
+    for path, name in ((figure, "a.svg"), (page / "index.html", "pages/a")):
+        path.write_bytes(b"other")
+        with pytest.raises(DamagedFileError, match=name):
+            check_recorded([figure, page])
+        write_bytes(path, b"<svg/>" if path == figure else b"page")
 
 
 def test_a_full_disk_is_named(snakemake, capsys):

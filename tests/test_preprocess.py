@@ -1,6 +1,7 @@
 """Raw files become the coupled data that the paper describes, and only that."""
 
 import gzip
+import shutil
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from scoup.datasets.brainq.study import NOUNS
 from scoup.datasets.facebook.couple import couple_posts
 from scoup.datasets.facebook.read import Links, Wall
 from scoup.download import obtain
-from scoup.errors import ScoupError
+from scoup.errors import DamagedFileError, ScoupError
 from scoup.preprocess import preprocess
 from scoup.seeds import generator
 
@@ -218,5 +219,31 @@ def test_files_without_a_record_are_the_users_own(folders, tmp_path):
         (tmp_path / name).write_bytes((folders["facebook"] / name).read_bytes())
     assert preprocess("facebook", tmp_path).provenance.source == "local"
     (tmp_path / "provenance.json").write_text('{"who": 1}')
-    with pytest.raises(ScoupError, match=r"provenance.json: expected a provenance record"):
+    with pytest.raises(DamagedFileError, match=r"provenance.json: expected a whole JSON file"):
         preprocess("facebook", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["brainq", "facebook", "random"])
+def test_raw_files_are_compared_with_their_recorded_checksums(folders, tmp_path, kind):
+    for source in folders[kind].iterdir():
+        content = bytearray(source.read_bytes())
+        folder = tmp_path / source.name
+        shutil.copytree(folders[kind], folder)
+        content[len(content) // 2] ^= 1
+        (folder / source.name).write_bytes(content)
+        if source.name == "truth.json":  # only judges read it, and it has a checksum inside
+            continue
+        with pytest.raises(DamagedFileError, match=source.name):
+            preprocess(kind, folder)
+
+
+def test_a_changed_file_of_the_user_is_named_and_stays(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,value\nx,1,1,2\ny,2,2,3\n")
+    options = {"tensor": str(path)}
+    obtain(DatasetSpec(kind="files", options=options), tmp_path / "raw")
+    assert preprocess("files", tmp_path / "raw", options).data.shape == (2, 2, 2)
+    path.write_text("a,b,c,value\nx,1,1,2\ny,2,2,4\n")
+    with pytest.raises(ScoupError, match=r"t.csv: expected sha256 .*, got .*; restore it") as error:
+        preprocess("files", tmp_path / "raw", options)
+    assert not isinstance(error.value, DamagedFileError)

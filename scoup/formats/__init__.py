@@ -30,6 +30,7 @@ from scoup.listing import load, members
 from scoup.records import Array
 from scoup.specs import Spec
 from scoup.tensor import SparseTensor
+from scoup.text import check_expansion
 
 VALUE_NAMES = ("value", "count")
 
@@ -179,6 +180,7 @@ def read(source: Source, listed: bool = False) -> Content:
     content = format_of(source.file).read(source)
     values, cells = content.values, None
     if isinstance(values, Cells):
+        check_expansion(source.file, 8 * sum(values.shape))  # a label for every index
         try:
             if listed:
                 cells = SparseTensor(values.coords, np.ones(values.values.size), values.shape)

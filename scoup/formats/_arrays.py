@@ -59,9 +59,10 @@ def choose_array(path: str, names: list[str], variable: str | None) -> str:
     return variable
 
 
-def npy_shape(file: Any) -> tuple[int, ...]:
-    """Return the shape that the head of an open ``.npy`` file states."""
+def npy_head(file: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the type that the head of an open ``.npy`` file states."""
     version = npy_format.read_magic(file)
     first = version == (1, 0)
     read = npy_format.read_array_header_1_0 if first else npy_format.read_array_header_2_0
-    return read(file)[0]
+    shape, _, dtype = read(file)
+    return shape, dtype

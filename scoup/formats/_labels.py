@@ -21,12 +21,33 @@ class Coder:
 
     def code(self, column: Any) -> Array:
         """Return the code of each line's label, or raise ValueError where a label is missing."""
+        _check_kind(column.type)
         encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
         labels = [_plain(label) for label in encoded.dictionary.to_pylist()]
         if encoded.null_count or None in labels:
             raise ValueError("an empty cell")
         codes = [self.known.setdefault(label, len(self.known)) for label in labels]
         return np.array(codes, np.int32)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def texts_of(column: Any) -> list[str]:
+    """Return the labels of an Arrow column as texts, or raise ValueError where one is missing."""
+    _check_kind(column.type)
+    labels = [_plain(label) for label in column.to_pylist()]
+    if None in labels:
+        raise ValueError("an empty cell")
+    return list(map(str, labels))
+
+
+def _check_kind(kind: Any) -> None:
+    """Refuse what has no text that names an index: lists, structs, bytes."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    is_binary = types.is_binary(kind) or types.is_large_binary(kind)
+    if types.is_nested(kind) or is_binary or types.is_fixed_size_binary(kind):
+        raise ValueError(f"cells of type {kind}")
 
 
 def _plain(label: Any) -> Any:
@@ -61,6 +82,8 @@ def array_of(name: str, labels: list[Any]) -> Array:
     ([7, 12], ['7', '007'])
     """
     texts = [label for label in labels if isinstance(label, str)]
+    if any("\0" in text for text in texts):  # numpy drops it at the end of a text
+        raise ScoupError.expected(name, "labels of text", "one with a NUL character")
     if len(texts) == len(labels):
         if all(_WHOLE.fullmatch(text) for text in texts) and "-0" not in texts:
             return np.array([int(text) for text in texts], np.int64)

@@ -24,11 +24,11 @@ class DamagedError(Exception):
     """A part of the file is not what its tag says."""
 
 
-def check(content: bytes) -> None:
+def check(content: bytes, limit: int) -> None:
     """Walk all parts of a MATLAB 5 file; raise :class:`DamagedError` at the first that is not
-    whole.
+    whole, or when more than ``limit`` bytes have been unpacked.
 
-    >>> check(b"MATLAB")
+    >>> check(b"MATLAB", 1000)
     Traceback (most recent call last):
     ...
     scoup.formats._mat5.DamagedError: 6 bytes are too few for a header
@@ -42,13 +42,25 @@ def check(content: bytes) -> None:
     while parts.position < len(parts.view):
         kind, data = parts.next()
         if kind == COMPRESSED:
-            try:
-                kind, data = _Parts(memoryview(zlib.decompress(data)), order).next()
-            except zlib.error as error:
-                raise DamagedError(str(error)) from None
+            unpacked = _unpack(data, limit)
+            limit -= len(unpacked)
+            kind, data = _Parts(unpacked, order).next()
         if kind != MATRIX:
             raise DamagedError(f"a variable of type {kind}")
         _check_array(data, order, 0)
+
+
+def _unpack(data: memoryview, limit: int) -> memoryview:
+    stream = zlib.decompressobj()
+    try:
+        unpacked = stream.decompress(data, max(limit, 1))
+    except zlib.error as error:
+        raise DamagedError(str(error)) from None
+    if stream.unconsumed_tail:
+        raise DamagedError(f"more than {limit / 1e6:.1f} MB for a file of {len(data):,} bytes")
+    if not stream.eof:
+        raise DamagedError("a compressed part is cut off")
+    return memoryview(unpacked)
 
 
 class _Parts:

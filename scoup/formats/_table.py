@@ -11,7 +11,8 @@ import numpy as np
 
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Cells, Content, Head, Source
-from scoup.formats._labels import Coder, array_of, sorted_labels
+from scoup.formats._arrays import shorten
+from scoup.formats._labels import Coder, array_of, sorted_labels, texts_of
 from scoup.records import Array
 
 UNKNOWN = ("", "na", "nan", "none", "null")
@@ -93,7 +94,7 @@ def _read_long(path: str, modes: Sequence[str], value: str | None, batches: Batc
         try:
             codes.append([coder.code(label) for coder, label in zip(coders, labels, strict=True)])
         except ValueError as error:
-            raise ScoupError.expected(path, "labels without gaps", str(error)) from None
+            raise _no_label(path, error) from None
         numbers.append(values[0] if value else np.ones(lines))
     _check_lines(path, sum(map(len, numbers)))
     coords = np.empty((len(modes), sum(map(len, numbers))), np.int32)
@@ -124,7 +125,10 @@ def _read_wide(path: str, columns: Sequence[str], batches: Batches) -> Content:
     name, *numeric = columns
     labels, parts = list[str](), list[Array]()
     for columns_of_labels, values, _ in batches(Request([name], numeric, gaps=True)):
-        labels += [str(label).strip() for label in columns_of_labels[0].to_pylist()]
+        try:
+            labels += texts_of(columns_of_labels[0])
+        except ValueError as error:
+            raise _no_label(f"{path}, column {name!r}", error) from None
         parts.append(np.column_stack(values))
     _check_lines(path, len(labels))
     where = f"{path}, column {name!r}"
@@ -135,6 +139,10 @@ def _read_wide(path: str, columns: Sequence[str], batches: Batches) -> Content:
             where, "each label once", f"{again!r} again", "perhaps it is a table in long form"
         )
     return Content(np.concatenate(parts), (name, "column"), (ids, array_of(path, list(numeric))))
+
+
+def _no_label(where: str, error: ValueError) -> ScoupError:
+    return ScoupError.expected(where, "a label on every line", shorten(error))
 
 
 def _check_lines(path: str, count: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from scoup.errors import ScoupError
 from scoup.formats import Content, Head, Preview, Source, _table
+from scoup.formats._labels import LONGEST_LABEL
 from scoup.records import Array
 from scoup.text import Explanation, lines, parse, to_arrow
 
@@ -67,9 +68,12 @@ def _heading(path: str) -> _Heading:
     marks = "\t" if ".tsv" in path.lower()[-7:] else _DELIMITERS
     delimiter = next((mark for mark in marks if mark in text.strip()), ",")
     cells = _cells(line, delimiter, skipinitialspace=True)
-    if cells is None:
+    if cells is None and "\ufffd" in text:
         raise ScoupError.expected(f"{path}, line 1", "text in UTF-8", repr(text[:40]))
-    names = tuple(name.strip() for name in cells)
+    names = tuple(name.strip() for name in cells or [text])
+    if len(longest := max(names, key=len)) > LONGEST_LABEL:
+        expected = f"names of at most {LONGEST_LABEL} characters"
+        raise ScoupError.expected(f"{path}, line 1", expected, repr(longest[:40] + "..."))
     if not any(names):
         raise ScoupError.expected(f"{path}, line 1", "the names of the columns", "an empty line")
     if all(_is_number(name) for name in names):

@@ -14,6 +14,7 @@ from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source, _mat5
 from scoup.formats._arrays import choose_array, real_array, real_cells, refusing
 from scoup.records import Array
+from scoup.text import expansion_limit
 
 ENDINGS = (".mat",)
 DESCRIPTION = (
@@ -34,7 +35,7 @@ def read(source: Source) -> Content:
             raise ScoupError.expected(
                 path, "a MATLAB 5 file", "one of version 7.3", "save it with the option -v7"
             )
-        _mat5.check(content)
+        _mat5.check(content, expansion_limit(path))
         variables = scipy_io.loadmat(io.BytesIO(content))
         arrays = {name: value for name, value in variables.items() if not name.startswith("__")}
         if source.variable is None and set(PARTS) <= set(arrays):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from scoup.formats import Content, Head, Source
-from scoup.formats._arrays import npy_shape, real_array, refusing
+from scoup.formats._arrays import npy_head, real_array, refusing
 from scoup.records import Array
 
 ENDINGS = (".npy",)
@@ -21,7 +21,7 @@ def read(source: Source) -> Content:
 def peek(source: Source) -> Head:
     """Return the shape that the head states."""
     with refusing(source.file, _WHOLE_FILE), open(source.file, "rb") as file:
-        shape = npy_shape(file)
+        shape, _ = npy_head(file)
         return Head(len(shape), False, shape)
 
 

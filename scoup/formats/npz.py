@@ -3,6 +3,7 @@ it.
 """
 
 import zipfile
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from scipy import sparse
 
 from scoup.errors import ScoupError
 from scoup.formats import Cells, Content, Head, Source
-from scoup.formats._arrays import choose_array, npy_shape, real_array, real_cells, refusing
+from scoup.formats._arrays import choose_array, npy_head, real_array, real_cells, refusing
 from scoup.records import Array
+from scoup.text import check_expansion
 
 ENDINGS = (".npz",)
 DESCRIPTION = (
@@ -26,7 +28,7 @@ def read(source: Source) -> Content:
     """Read the array called ``variable``, or whatever the archive holds."""
     path = source.file
     with refusing(path, _WHOLE_FILE), np.load(path, allow_pickle=False) as archive:
-        names = list(archive.files)
+        names = list(_shapes(path))
         if source.variable is None and "format" in names:
             return Content(_scipy_cells(path, archive))
         if source.variable is None and set(PARTS) <= set(names):
@@ -51,17 +53,28 @@ def _scipy_cells(path: str, archive: Any) -> Cells:
 
 def peek(source: Source) -> Head:
     """Return the shape that the heads of the arrays state; that of a sparse one stays unknown."""
-    with refusing(source.file, _WHOLE_FILE), zipfile.ZipFile(source.file) as archive:
-        shapes = {}
-        for name in archive.namelist():
-            with archive.open(name) as file:
-                shapes[name.removesuffix(".npy")] = npy_shape(file)
+    with refusing(source.file, _WHOLE_FILE):
+        shapes = _shapes(source.file)
         if source.variable is None and "format" in shapes:
             return Head(2, True)
         if source.variable is None and set(PARTS) <= set(shapes):
             return Head(shapes["shape"][0], True)
         shape = shapes[choose_array(source.file, list(shapes), source.variable)]
         return Head(len(shape), False, shape)
+
+
+def _shapes(path: str) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every array; none may state more numbers than its member holds."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        check_expansion(path, sum(info.file_size for info in archive.infolist()))
+        for info in archive.infolist():
+            with archive.open(info) as file:
+                shape, dtype = npy_head(file)
+            if prod(shape) * dtype.itemsize > info.file_size:
+                raise ValueError(f"{info.filename} states more numbers than it holds")
+            shapes[info.filename.removesuffix(".npy")] = shape
+    return shapes
 
 
 def write(path: str, array: Array) -> None:

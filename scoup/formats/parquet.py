@@ -1,5 +1,6 @@
 """Parquet tables: labels keep their types, numbers and dates among them."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,11 +11,13 @@ from scoup.errors import ScoupError
 from scoup.formats import Content, Head, Preview, Source, _table
 from scoup.formats._arrays import refusing, shorten
 from scoup.records import Array
+from scoup.text import check_expansion
 
 ENDINGS = (".parquet", ".pq")
 DESCRIPTION = "a table as in `.csv`, in either layout"
 BATCH_LINES = 1 << 20
 _WHOLE_FILE = "a whole Parquet file"
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls one, which is no column
 
 
 def read(source: Source) -> Content:
@@ -30,15 +33,16 @@ def peek(source: Source) -> Head:
 def preview(path: str, count: int | None) -> Preview:
     """Return the columns and the cells of the first ``count`` lines (None: of all lines)."""
     rows: list[list[str]] = []
+    names = _names(path)
     with refusing(path, _WHOLE_FILE):
         file = _open(path)
         total = file.metadata.num_rows if count is None else count
-        for batch in file.iter_batches(max(min(total, BATCH_LINES), 1)):
+        for batch in file.iter_batches(max(min(total, BATCH_LINES), 1), columns=names):
             if len(rows) >= total:
                 break
             columns = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
             rows += map(list, zip(*columns, strict=True))
-    return Preview(_names(path), rows[:total])
+    return Preview(names, rows[:total])
 
 
 def _text(cell: Any) -> str:
@@ -48,12 +52,17 @@ def _text(cell: Any) -> str:
 def _open(path: str) -> Any:
     from pyarrow import parquet
 
-    return parquet.ParquetFile(path)
+    file = parquet.ParquetFile(path)
+    head = file.metadata
+    unpacked = sum(head.row_group(n).total_byte_size for n in range(head.num_row_groups))
+    check_expansion(path, max(unpacked, 8 * head.num_rows * head.num_columns))
+    return file
 
 
 def _names(path: str) -> tuple[str, ...]:
     with refusing(path, _WHOLE_FILE):
-        return tuple(_open(path).schema_arrow.names)
+        names = _open(path).schema_arrow.names
+    return tuple(name for name in names if not _UNNAMED_INDEX.fullmatch(name))
 
 
 def _batches(path: str, request: _table.Request) -> Iterator[_table.Batch]:

@@ -92,7 +92,7 @@ def test_a_killed_snakemake_restarts_while_its_orphans_run(healthy, local, unfit
     assert_same_bytes(unfitted, local)
 
 
-def test_a_corrupted_file_is_named_by_its_reader_and_rebuilt(healthy, local, unfitted):
+def test_a_corrupted_file_is_named_and_rebuilt(healthy, local, unfitted):
     for name in ("rep0", "rep1"):
         path = unfitted / FIT / f"{name}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,8 +100,6 @@ def test_a_corrupted_file_is_named_by_its_reader_and_rebuilt(healthy, local, unf
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    output = Run(unfitted, METRICS, "--retries", "0").wait(success=False)
-    assert f"{FIT}/rep1.npz: expected a whole " in output
-    assert not path.exists()
-    Run(unfitted, METRICS).wait()
+    output = Run(unfitted, METRICS).wait()
+    assert f"{FIT}/rep1.npz: it is not as recorded in " in output
     assert_same_bytes(unfitted, local)

@@ -11,6 +11,7 @@ from scoup.errors import ScoupError
 from scoup.job import note_scheduling
 from scoup.report import harmless
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.verify import remove_damaged
 
 STARTED = time.time()
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
@@ -24,7 +25,10 @@ except ScoupError as error:
 
 # Said once, before the first job, and in the report.
 if workflow.is_main_process:
-    for sentence in CONFIG.left_out:
+    sentences = list(CONFIG.left_out)
+    if not workflow.output_settings.dryrun:
+        sentences += remove_damaged()  # what is removed is rebuilt by this run
+    for sentence in sentences:
         sys.stderr.write(f"scoup: {sentence}\n")
 # Snakemake embeds params in the HTML of its own report.
 LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]

@@ -14,6 +14,7 @@ from scoup.datasets.brainq.study import NOUNS, PRESENTATION_COUNT, QUESTION_COUN
 from scoup.errors import ScoupError
 from scoup.formats import _mat5 as mat5
 from scoup.records import Array
+from scoup.text import expansion_limit
 
 FilePath = str | PathLike[str]
 INFO_FIELDS = ("cond", "cond_number", "word", "word_number", "epoch")
@@ -70,7 +71,7 @@ def _load_mat(path: FilePath) -> dict[str, Any]:
     if not Path(path).is_file():
         raise ScoupError.expected(str(path), "a MATLAB file", "no such file")
     try:
-        mat5.check(Path(path).read_bytes())
+        mat5.check(Path(path).read_bytes(), expansion_limit(path))
         raw = io.loadmat(path, variable_names=("data", "info", "meta"))
     except Exception as error:  # scipy raises many kinds on damaged files
         got = f"a damaged one ({type(error).__name__})"

@@ -22,10 +22,18 @@ def read_labels(path: str) -> tuple[Array, dict[str, Array]]:
             raise ScoupError.expected(path, "a list of labels", f"shape {ids.shape} of {ids.dtype}")
         return ids, {}
     if name.endswith(".txt"):
-        texts = [line.decode("utf-8-sig", "replace").strip() for _, line in lines(path)]
+        texts = [_text(path, number, line) for number, line in lines(path)]
         return array_of(path, [text for text in texts if text]), {}
     table = preview(path, None)
     if not table.rows:
         raise ScoupError.expected(path, "lines below the heading", "none")
     columns = [array_of(path, list(cells)) for cells in zip(*table.rows, strict=True)]
     return columns[0], dict(zip(table.names[1:], columns[1:], strict=True))
+
+
+def _text(path: str, number: int, line: bytes) -> str:
+    try:
+        return line.decode().strip()
+    except UnicodeDecodeError:
+        got = repr(line[:40].decode("utf-8", "replace"))
+        raise ScoupError.expected(f"{path}, line {number}", "text in UTF-8", got) from None
