@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from scoup import config as configuration, datasets, experiments
 from scoup.errors import ScoupError
@@ -25,7 +26,7 @@ except ScoupError as error:
 # Said once, before the first job, and in the report.
 if workflow.is_main_process:
     for sentence in CONFIG.left_out:
-        sys.stderr.write(f"scoup: {sentence}\n")
+        logger.warning(f"scoup: {sentence}")
 # Snakemake embeds params in the HTML of its own report.
 LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]
 
