@@ -24,10 +24,11 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 OURS = ("scoup", "snakemake", "make", "python", "pip", "docker", ".ci/run")
 # Programs of others, that are not there everywhere.
 OTHERS = ("squeue", "snakedeploy", "pre-commit", "head")
+REFUSALS = (AssertionError, SystemExit, LookupError, OSError, subprocess.SubprocessError)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # A word in capitals stands for something, and so do dots and brackets.
-PLACEHOLDER = re.compile(r"\.\.\.|[<{\[*]|\b[A-Z]{3,}\b(?!=)")
+PLACEHOLDER = re.compile(r"\.\.\.|[<{(\[*]|\b[A-Z]{3,}\b(?!=)")
 COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup run|snakemake --)[^`(\n]*")
 
 
@@ -174,13 +175,7 @@ def test_every_printed_command_is_valid(commands, folder, capsys):
     for words, where in commands.items():
         try:
             check(words, folder)
-        except (
-            AssertionError,
-            SystemExit,
-            LookupError,
-            OSError,
-            subprocess.SubprocessError,
-        ) as error:
+        except REFUSALS as error:
             said = capsys.readouterr()
             failed[shlex.join(words)] = f"{where}: {error!r} {said.err[-300:]}"
     assert not failed

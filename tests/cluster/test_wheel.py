@@ -26,7 +26,11 @@ def python(tmp_path):
     zipfile.ZipFile(build(tmp_path / "dist")).extractall(site)
     # A line of a .pth file adds a folder, but not the .pth files in it, one of which is our own.
     (site / "packages.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    return tmp_path / "venv" / "bin" / "python"
+    python = tmp_path / "venv" / "bin" / "python"
+    where = "import scoup; print(scoup.__file__)"
+    said = subprocess.check_output([python, "-c", where], cwd=tmp_path, text=True)
+    assert Path(said).is_relative_to(tmp_path)
+    return python
 
 
 @pytest.fixture
@@ -79,7 +83,3 @@ def test_the_wheel_runs_on_slurm_from_a_folder_that_is_no_clone(cluster, python,
         (local / name).write_bytes((folder / name).read_bytes())
     run(python, local, "run", "walls.yaml", TARGET, "--cores", "1")
     assert digests(folder) == digests(local)
-    site = Path(
-        subprocess.check_output([python, "-c", "import scoup; print(scoup.__file__)"], text=True)
-    )
-    assert site.is_relative_to(tmp_path)
