@@ -1,16 +1,20 @@
-# Set-up and the few verbs. Needs Python 3.11 and make; everything else comes from the hashed lock in envs/.
+# Set-up and the few verbs. Needs make and Python 3.11 or newer; everything else comes from the hashed lock in envs/.
 CORES  ?= 4
 CONFIG ?=
 PORT   ?= 5000
-PYTHON3 := $(shell command -v python3.11 || command -v python3)
+# The newest that starts: a version manager may put names on the PATH that do not.
+NEWEST  = $(shell for name in python3.14 python3.13 python3.12 python3.11 python3; do \
+	$$name -c 'import ensurepip, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2> /dev/null && \
+	echo $$name && break; done)
+PYTHON3 ?= $(NEWEST)
 BIN    := .venv/bin
 STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
+RUN     = $(BIN)/scoup run
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce quick test cluster lint bench settings docs ui scorecard lock clean
+.PHONY: help setup demo reproduce quick test cluster lint bench settings docs ui scorecard lock dist clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,12 +22,15 @@ help: ## list the verbs
 
 setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 
+demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
+	$(BIN)/scoup demo
+
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
-	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
+	$(RUN) $(CONFIG) --cores $(CORES)
 
 # In a separate folder, so that a quick look never overwrites a long run.
 quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
-	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
+	$(RUN) workflow/configs/quick.yaml --cores $(CORES) --directory build/quick
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
@@ -57,26 +64,34 @@ scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and do
 	$(BIN)/python -m scoup.scorecard results build/rulegraph.mmd README.md docs/workflow.md docs/results.md
 
 lock: $(STAMP) ## resolve envs/*.in again into the hashed locks
-	for name in requirements docs bench; do \
+	for name in requirements docs bench release; do \
 		.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-annotate --no-header --quiet envs/$$name.in -o envs/$$name.txt || exit 1; \
 	done
+
+# A fixed date, and clean folders: the same commit gives the same files.
+dist: .venv-release/.installed-from-lock ## build wheel and sdist into dist, and check them
+	rm -rf dist
+	SOURCE_DATE_EPOCH=1577836800 .venv-release/bin/python -m build --no-isolation --outdir dist
+	.venv-release/bin/twine check --strict dist/*
+	.venv-release/bin/check-wheel-contents dist/*.whl
 
 clean: ## delete the environment (results stay)
 	rm -rf .venv
 
 # The peers, and what builds the pages, are no dependencies: they live in separate environments.
 .venv-%/.installed-from-lock: envs/%.txt | $(STAMP)
-	test -x .venv-$*/bin/python || $(PYTHON3) -m venv .venv-$*
+	test -x .venv-$*/bin/python || $(BIN)/python -m venv .venv-$*
 	.venv/uv/bin/uv pip sync --quiet --python .venv-$*/bin/python --require-hashes --compile-bytecode envs/$*.txt || \
 		.venv-$*/bin/python -m pip install --quiet --require-hashes -r envs/$*.txt
 	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.
 $(STAMP): envs/requirements.txt envs/uv.txt
-	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
-		{ echo "scoup: expected Python 3.11 as python3.11 or python3, got $$($(PYTHON3) --version 2>&1); install it first."; exit 1; }
+	@test -x $(BIN)/python || test -n "$(PYTHON3)" || \
+		{ echo "scoup: expected Python 3.11 to 3.14 that starts, got none; install one, or say make PYTHON3=path."; exit 1; }
 	test -x $(BIN)/python || $(PYTHON3) -m venv .venv
+	@echo "scoup: using $$($(BIN)/python --version)"
 	test -x .venv/uv/bin/uv || $(BIN)/python -m pip install --quiet --require-hashes --target .venv/uv -r envs/uv.txt
 	.venv/uv/bin/uv pip sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode envs/requirements.txt || \
 		$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt

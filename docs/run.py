@@ -16,13 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-COMMANDS = {
-    "scoup": [sys.executable, "-m", "scoup"],
-    "snakemake": [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")],
-}
+COMMANDS = {"scoup": [sys.executable, "-m", "scoup"]}
 
 
 def steps(text: str) -> Iterator[tuple[str, str, str]]:

@@ -1,8 +1,9 @@
-"""The command line: look at files, and write a configuration for them. Snakemake runs it."""
+"""The command line: look at files, write a configuration for them, and run the workflow."""
 
 import argparse
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +15,13 @@ from scoup.datasets import Traits
 from scoup.datasets.files import Options, traits
 from scoup.datasets.files.couple import couple_files
 from scoup.errors import ScoupError
+from scoup.extras import require
 from scoup.formats import descriptions
 from scoup.guess import guess
 from scoup.inspect import inspect, text
+from scoup.layout import command_name, project_folder
 from scoup.new import choose, configuration
+from scoup.run import run
 
 FILES = """files:
   The first FILE is the tensor, the others are matrices on its modes. Formats:
@@ -32,9 +36,22 @@ EXAMPLES = """examples:
   scoup inspect ratings.csv --columns user,item,week --value stars
   scoup inspect brain.npy answers.csv:0 --columns noun,voxel,subject --labels noun=nouns.csv --json
   scoup new walls posts.csv links.csv:wall      writes walls.yaml
-  snakemake --cores 4 --configfile walls.yaml   runs it
+  scoup run walls.yaml --cores 4                runs it; see scoup run --help
 
-exit codes: 0 all is well, 2 bad usage or bad input (one sentence says what)
+exit codes: 0 all is well, 1 a run failed, 2 bad usage or bad input (one sentence says what)
+"""
+RUNNING = """The first words that end in .yaml are configurations; without one, the paper's
+experiments are run. All other words go to Snakemake: targets and options, which
+`python -m snakemake --help` lists. Results are in results/, in this folder or in that of
+--directory. On a terminal one line shows the progress; everything that Snakemake and the jobs
+write is in results/logs/run.log.
+
+examples:
+  scoup run walls.yaml                          on all cores; again, to resume
+  scoup run walls.yaml --cores 4 --dry-run      what would be run
+  scoup run walls.yaml --verbose                Snakemake's own output instead of the line
+  scoup run walls.yaml --workflow-profile slurm
+  scoup profile slurm                           writes profiles/slurm/config.yaml, for changes
 """
 
 
@@ -45,7 +62,8 @@ def parser() -> argparse.ArgumentParser:
         "scoup", description=__doc__, epilog=EXAMPLES, formatter_class=raw
     )
     top.add_argument("--version", action="version", version=f"scoup {__version__}")
-    verbs = top.add_subparsers(dest="verb", metavar="inspect | new")
+    verbs = top.add_subparsers(dest="verb", metavar="demo | inspect | new | run | profile | ui")
+    verbs.add_parser("demo", help="factorize two small files and draw one figure: 20 seconds")
     epilog = FILES.format(formats="\n".join(map(_format_help, descriptions()))) + EXAMPLES
     look = verbs.add_parser(
         "inspect", help="say what files hold and what to try", epilog=epilog, formatter_class=raw
@@ -57,7 +75,22 @@ def parser() -> argparse.ArgumentParser:
     make.add_argument("name", metavar="NAME", help="of the data set: letters, digits and _")
     for verb in (look, make):
         _add_files(verb)
+    verbs.add_parser(
+        "run",
+        help="run the workflow on a configuration",
+        usage="scoup run [CONFIG.yaml ...] [--verbose] [targets and options of Snakemake]",
+        epilog=RUNNING,
+        formatter_class=raw,
+    )
+    copy = verbs.add_parser("profile", help="copy a profile of the workflow, to be edited")
+    copy.add_argument("name", metavar="NAME", choices=profiles(), help=", ".join(profiles()))
+    verbs.add_parser("ui", help="browse the runs in MLflow; --results FOLDER, --port NUMBER")
     return top
+
+
+def profiles() -> list[str]:
+    """List the profiles that come with the workflow."""
+    return sorted(path.name for path in (project_folder() / "profiles").iterdir())
 
 
 def _format_help(described: tuple[str, str]) -> str:
@@ -87,13 +120,20 @@ def _add_files(verb: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     known = parser()
-    request = known.parse_args(arguments)
-    if request.verb is None:
-        known.print_help(sys.stderr)
-        return 2
     try:
-        return _inspect(request) if request.verb == "inspect" else _new(request)
+        if words[:1] == ["run"] and not {"-h", "--help"} & set(words):
+            return run(words[1:])  # its options are Snakemake's
+        if words[:1] == ["ui"]:
+            require("mlflow", "workflow")
+            return subprocess.call([sys.executable, "-m", "scoup.track", *words])
+        request = known.parse_args(words)
+        if request.verb is None:
+            known.print_help(sys.stderr)
+            return 2
+        verbs = {"inspect": _inspect, "new": _new, "demo": _demo, "profile": _profile}
+        return verbs[request.verb](request)
     except (ScoupError, OSError, MemoryError) as error:
         sys.stderr.write(f"scoup: {printable(str(error))}\n")
         return 2
@@ -142,17 +182,27 @@ def _new(request: argparse.Namespace) -> int:
     if target.exists():
         raise ScoupError(f"{target}: it is there already; remove it or take another name.")
     facts, known = _read(request)
-    call = _call(target)
+    call = f"{command_name()} run {target}"
     store.write_text(target, configuration(request.name, facts, known, call))
     hints = "".join(f"hint: {hint}\n" for hint in facts["hints"])
     sys.stdout.write(f"{hints}wrote {target}; now run\n    {call}\n")
     return 0
 
 
-def _call(target: Path) -> str:
-    """Return the call of Snakemake; outside of a clone it has to be told where the workflow is."""
-    if Path("Snakefile").exists():
-        return f"snakemake --cores 4 --configfile {target}"
-    ours = Path(__file__).resolve().parent.parent / "Snakefile"
-    where = ours if ours.exists() else "path/to/your/clone/Snakefile"
-    return f"snakemake --snakefile {where} --cores 4 --configfile {target}"
+def _demo(request: argparse.Namespace) -> int:
+    from scoup.demo import demo
+
+    sys.stdout.write(demo())
+    return 0
+
+
+def _profile(request: argparse.Namespace) -> int:
+    target = Path("profiles", request.name, "config.yaml")
+    if target.exists():
+        raise ScoupError(f"{target}: it is there already; remove it first to copy it again.")
+    source = project_folder() / "profiles" / request.name / "config.yaml"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    store.write_text(target, source.read_text())
+    call = f"{command_name()} run --workflow-profile {request.name}"
+    sys.stdout.write(f"wrote {target}; edit it, then run\n    {call}\n")
+    return 0

@@ -82,7 +82,8 @@ def test_inspect_as_json(posts, capsys):
 
 def test_new_writes_a_configuration_that_passes_all_checks(posts, capsys):
     assert main(["new", "mine", "posts.csv", "links.csv"]) == 0
-    assert "--configfile mine.yaml" in capsys.readouterr().out
+    assert "scoup run mine.yaml\n" in capsys.readouterr().out
+    assert "scoup run mine.yaml\n" in Path("mine.yaml").read_text()
     options, plans, specs = written("mine")
     assert set(specs) == {"accuracy", "sparsity", "missing", "rank", "speedup", "anomaly"}
     assert all(spec.datasets == ["mine"] for spec in specs.values())

@@ -13,6 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scoup"
+# The nearest folder that holds the package: this project's, or the one it is installed in.
+HOME = next(
+    folder for folder in (ROOT, *ROOT.parents) if (folder / PACKAGE / "__init__.py").exists()
+)
 
 
 @cache
@@ -37,14 +41,14 @@ def modules_of(script: str, *members: str) -> list[str]:
 
 
 def _all_of(member: str) -> list[str]:
-    folder = ROOT.joinpath(*member.split("."))
-    names = (path.relative_to(ROOT).with_suffix("").parts for path in folder.rglob("*.py"))
+    folder = HOME.joinpath(*member.split("."))
+    names = (path.relative_to(HOME).with_suffix("").parts for path in folder.rglob("*.py"))
     return [member, *(".".join(part for part in parts if part != "__init__") for parts in names)]
 
 
 def _data_of(member: str) -> list[Path]:
     """List the files of a package that are no code, such as templates."""
-    files = ROOT.joinpath(*member.split(".")).rglob("*.*")
+    files = HOME.joinpath(*member.split(".")).rglob("*.*")
     return sorted(path for path in files if path.suffix not in (".py", ".pyc", ".nbi", ".nbc"))
 
 
@@ -54,7 +58,7 @@ def _content(path: Path) -> str:
 
 
 def _path(name: str) -> Path | None:
-    base = ROOT.joinpath(*name.split("."))
+    base = HOME.joinpath(*name.split("."))
     return next(
         (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None
     )

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib import rcParams
-from matplotlib.figure import Figure
-
 from scoup import store
 from scoup.experiments import drawing
 from scoup.plot import style
+from scoup.plot.door import Figure, rcParams
 from scoup.records import Metric
 
 # No date and no random ids: the same metrics give the same file.

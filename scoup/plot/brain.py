@@ -4,11 +4,10 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from scoup.extras import extra
 from scoup.interop import image
+from scoup.plot.door import Axes, Figure, pyplot
 from scoup.records import Array
 
 COLOUR_MAP = "PuOr_r"
@@ -21,7 +20,8 @@ def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) 
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nilearn warns that there is no template
-        from nilearn import plotting
+        with extra("workflow"):
+            from nilearn import plotting
 
         figure = pyplot.figure(figsize=(9, 1.9))
         limit = colour_limit(values)

@@ -5,16 +5,21 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from scoup.listing import load
 from scoup.palette import COLOURS, GREY, SIMULATED
+from scoup.plot.door import (
+    Axes,
+    Axis,
+    Figure,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    matplotlib,
+)
 from scoup.records import Metric
 
 matplotlib.use("agg")

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from scoup import palette
+from scoup.extras import extra
 
 Records = Sequence[Mapping[str, Any]]
 # Where a spreadsheet would see a formula.
@@ -73,7 +74,8 @@ def _plain(text: str) -> str:
 
 @cache
 def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    with extra("workflow"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("scoup.report"),

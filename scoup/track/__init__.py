@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scoup.extras import require
 from scoup.track.sources import Job, Sources
 
 __all__ = ["Job", "Sources", "target", "track", "without_secrets"]
@@ -23,6 +24,7 @@ for _name, _value in {
     "MLFLOW_LOGGING_LEVEL": "WARNING",
 }.items():
     os.environ.setdefault(_name, _value)
+require("mlflow", "workflow")
 
 EXPERIMENT = "scoup"
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from scoup import config as configuration, datasets, experiments
 from scoup.errors import ScoupError
@@ -29,7 +30,7 @@ if workflow.is_main_process:
     if not workflow.output_settings.dryrun:
         sentences += remove_damaged()  # what is removed is rebuilt by this run
     for sentence in sentences:
-        sys.stderr.write(f"scoup: {sentence}\n")
+        logger.warning(f"scoup: {sentence}")
 # Snakemake embeds params in the HTML of its own report.
 LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]
 

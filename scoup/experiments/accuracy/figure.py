@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from scoup.plot import style
+from scoup.plot.door import Axes, Figure, MaxNLocator
 from scoup.records import Metric
 
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-from matplotlib.figure import Figure
 
 from scoup.plot import style
+from scoup.plot.door import AutoDateLocator, Axes, ConciseDateFormatter, Figure
 from scoup.records import Metric
 
 DAY_MODE = 2

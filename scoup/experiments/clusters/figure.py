@@ -5,12 +5,11 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scoup.interop import WARNING
 from scoup.palette import COLOURS
 from scoup.plot import brain, style
+from scoup.plot.door import Axes, Figure
 from scoup.records import Array, Metric, pick
 
 Facts = Mapping[str, Any]

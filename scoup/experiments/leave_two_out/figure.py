@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from scoup.plot import style
+from scoup.plot.door import Axes, Figure, MaxNLocator
 from scoup.records import Metric
 
 CONTENDERS = {

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scoup.plot import style
+from scoup.plot.door import Axes, Figure
 from scoup.records import Metric
 
 PANELS = {

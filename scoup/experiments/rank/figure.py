@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import MaxNLocator
 
 from scoup.experiments.rank import DEGENERATE_COSINE
 from scoup.plot import style
+from scoup.plot.door import Axes, Figure, MaxNLocator, SubFigure
 from scoup.records import Metric
 
 MIN_CORE_PERCENT_DRAWN = -10.0  # core consistency has no lower bound; the rest is at the edge

@@ -1,0 +1,48 @@
+"""``scoup demo``: two small files, three components, one figure."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from scoup import plot
+from scoup.datasets.files import Options
+from scoup.datasets.files.couple import couple_files
+from scoup.estimators import CMTF
+from scoup.factors import upright
+from scoup.interop import to_frames
+from scoup.layout import command_name, project_folder
+from scoup.plot.components import components
+
+FIGURE = Path("scoup-demo.svg")
+RANK = 3  # as docs/tutorial.md finds out
+SHOWN = ("hour", "day", "surroundings")
+
+
+def demo() -> str:
+    """Factorize the bicycle trips of the tutorial, draw the components, and say what they show."""
+    folder = project_folder() / "docs" / "bikes"
+    columns = ["station", "hour", "day"]
+    trips = {"file": str(folder / "trips.csv"), "columns": columns, "value": "trips"}
+    around = {"file": str(folder / "surroundings.csv"), "layout": "wide", "mode": "station"}
+    bikes = couple_files(Options(tensor=trips, matrices=[around]))
+    model = CMTF(rank=RANK).fit(bikes.data.with_weights("balanced"))
+    tables = to_frames(upright(model.factors_), bikes.labels)
+    figure = components({name: tables[name] for name in SHOWN}, "simulated data: bikes")
+    plot.save(figure, FIGURE)
+    return explanation(bikes.data.shape, model.report_.block_fits["tensor"], tables)
+
+
+def explanation(shape: tuple[int, ...], share: float, tables: Mapping[str, pd.DataFrame]) -> str:
+    """Say in three lines what was factorized, what was found and what to do next."""
+    stations, hours, days = shape
+    peaks = [
+        [str(tables[name][component].idxmax()) for name in SHOWN] for component in tables["day"]
+    ]
+    habits = "; ".join(f"{day.split()[-1]} {hour}:00 near {near}" for hour, day, near in peaks)
+    return (
+        f"data: simulated bicycle trips, {stations} stations x {hours} hours x {days} days, "
+        "coupled with what surrounds each station\n"
+        f"found: {RANK} habits that explain {share:.0%} of the trips: {habits}\n"
+        f"made: {FIGURE} (open it); your own files next: {command_name()} inspect TENSOR MATRIX\n"
+    )

@@ -1,0 +1,210 @@
+"""Every command that the project prints runs as printed: in pages, help, messages and files."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from snakemake.cli import parse_args
+
+from scoup.command import main
+from scoup.run import snakemake_call
+from scoup.seeds import generator
+from tests.workflow.conftest import ROOT
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+OURS = ("scoup", "snakemake", "make", "python", "pip", "docker", ".ci/run")
+# Programs of others, that are not there everywhere.
+OTHERS = ("squeue", "snakedeploy", "pre-commit", "head")
+REFUSALS = (AssertionError, SystemExit, LookupError, OSError, subprocess.SubprocessError)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
+# A word in capitals stands for something, and so do dots and brackets.
+PLACEHOLDER = re.compile(r"\.\.\.|[<{(\[*]|\b[A-Z]{3,}\b(?!=)")
+COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup run|snakemake --)[^`(\n]*")
+
+
+def commands_of(page):
+    """Yield the commands of a Markdown page: in console and indented blocks, and in the text."""
+    for kind, body in FENCE.findall(page):
+        if kind == "console":
+            yield from (line.removeprefix("$ ") for line in body.splitlines())
+    text = FENCE.sub("", page)
+    yield from (line.strip() for line in text.splitlines() if line.startswith("    "))
+    yield from (span for span in re.findall(r"`([^`\n]+)`", text) if " " in span)
+
+
+def words_of(command):
+    """Return the words of a command, without assignments and comments; none if it is no command."""
+    try:
+        words = shlex.split(re.split(r"\s{3,}", command)[0], comments=True)
+    except ValueError:  # a quotation mark in a text
+        return ()
+    while words and ASSIGNMENT.fullmatch(words[0]):
+        words = words[1:]
+    program = words[0].removeprefix(".venv/bin/") if words else ""
+    if program not in (*OURS, *OTHERS) or PLACEHOLDER.search(
+        re.sub(r"\.\[\S+", "", " ".join(words))
+    ):
+        return ()
+    return tuple(words)
+
+
+def helps():
+    """Return what the command line prints about itself."""
+    text = io.StringIO()
+    for verb in ([], ["inspect"], ["new"], ["run"], ["profile"]):
+        with contextlib.redirect_stdout(text), pytest.raises(SystemExit):
+            main([*verb, "--help"])
+    lines = (line.strip() for line in text.getvalue().splitlines())
+    return [line for line in lines if line.startswith("scoup ")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An empty folder with the files that the examples name."""
+    folder = tmp_path_factory.mktemp("example")
+    rng = generator(0, "test", "commands")
+    with contextlib.chdir(folder):
+        posts = (
+            f"w{a},p{b},{c},{d + 1}\n" for a, b, c, d in rng.integers(0, (9, 8, 7, 5), (200, 4))
+        )
+        rows = list(posts)
+        Path("posts.csv").write_text(
+            "wall,poster,day\n" + "".join(row.rsplit(",", 1)[0] + "\n" for row in rows)
+        )
+        Path("ratings.csv").write_text("user,item,week,stars\n" + "".join(rows))
+        Path("links.csv").write_text(
+            "user,friend\n" + "".join(f"w{n},u{n % 5}\n" for n in range(9))
+        )
+        np.save("brain.npy", rng.standard_normal((6, 5, 4)))
+        Path("nouns.csv").write_text("noun\n" + "".join(f"n{n}\n" for n in range(6)))
+        Path("answers.csv").write_text("noun,big\n" + "".join(f"n{n},{n % 2}\n" for n in range(6)))
+        for name in ("trips", "surroundings"):
+            Path(f"{name}.csv").write_bytes((ROOT / f"docs/bikes/{name}.csv").read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def generated(folder):
+    """What ``scoup new`` prints and writes."""
+    text = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(text):
+        assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
+        assert main(["new", "bikes", "trips.csv", "surroundings.csv", "--value", "trips"]) == 0
+    texts = [text.getvalue(), *(path.read_text() for path in folder.glob("*.yaml"))]
+    return [command for text in texts for command in COMMENT.findall(text)]
+
+
+@pytest.fixture(scope="module")
+def commands(generated):
+    """``{words of a command: where it is printed}``."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    printed = {path: commands_of(path.read_text()) for path in pages if "_build" not in path.parts}
+    for path in (*(ROOT / "workflow").rglob("*.yaml"), *(ROOT / "envs").glob("*.yaml")):
+        printed[path] = COMMENT.findall(path.read_text())
+    for path in (ROOT / "scoup").rglob("*.py"):
+        printed[path] = re.findall(r"`([^`\n]+ [^`\n]+)`", path.read_text())
+    printed |= {"scoup --help": helps(), "scoup new": generated}
+    return {
+        words: where
+        for where, texts in printed.items()
+        for text in texts
+        if (words := words_of(text))
+    }
+
+
+def check_scoup(words, folder):
+    """Run what is quick; what is long goes through Snakemake's own parser, profile included."""
+    verb, *rest = words[1:] or ["--help"]
+    with contextlib.chdir(folder):
+        if verb == "run":
+            with contextlib.chdir(ROOT if any("workflow/" in word for word in rest) else folder):
+                parse_args(snakemake_call([word for word in rest if word != "--verbose"])[3:])
+                assert all(Path(word).exists() for word in rest if word.endswith(".yaml"))
+        elif verb == "ui":
+            assert main(["ui", *rest, "--help"]) == 0
+        elif rest and verb in ("inspect", "new", "profile"):
+            for written in (f"{rest[0]}.yaml", f"profiles/{rest[0]}/config.yaml"):
+                Path(written).unlink(missing_ok=True)  # neither is overwritten
+            assert main([verb, *rest]) == 0
+        else:  # a verb that is only named, or the demo, which tests/test_run.py runs
+            with pytest.raises(SystemExit) as stopped:
+                main([verb, "--help"])
+            assert stopped.value.code == 0
+
+
+def check_python(words):
+    if words[1] == "-m":
+        assert importlib.util.find_spec(words[2])
+    else:
+        assert (ROOT / words[1]).exists()
+
+
+def check(words, folder):
+    """Check one command; a program that nobody knows how to check is an error."""
+    program = words[0].removeprefix(".venv/bin/")
+    if program == "scoup":
+        check_scoup(words, folder)
+    elif program == "snakemake":
+        with contextlib.chdir(ROOT):
+            parse_args(list(words[1:]))
+    elif program == "make":
+        subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+    elif program == "python":
+        check_python(words)
+    elif program == "pip":
+        for extra in re.findall(r"\[(.*)\]", words[-1]):
+            assert set(extra.split(",")) <= set(EXTRAS)
+    elif program == "docker":
+        assert (ROOT / words[words.index("-f") + 1]).exists()
+    elif program == ".ci/run":
+        assert os.access(ROOT / program, os.X_OK)
+
+
+def test_every_printed_command_is_valid(commands, folder, capsys):
+    failed = {}
+    for words, where in commands.items():
+        try:
+            check(words, folder)
+        except REFUSALS as error:
+            said = capsys.readouterr()
+            failed[shlex.join(words)] = f"{where}: {error!r} {said.err[-300:]}"
+    assert not failed
+
+
+def test_the_pages_have_commands_of_every_kind(commands):
+    programs = {words[0].removeprefix(".venv/bin/") for words in commands}
+    assert programs >= {"scoup", "make", "python", "pip", "snakemake"}
+    verbs = {words[1] for words in commands if words[0] == "scoup" and len(words) > 1}
+    assert verbs >= {"demo", "inspect", "new", "run", "profile", "ui"}
+    assert len(commands) > 30
+
+
+@pytest.mark.xdist_group("workflow")
+@pytest.mark.parametrize("profile", ["default", "slurm"])
+def test_a_generated_configuration_runs_in_a_folder_that_is_no_clone(generated, folder, profile):
+    with contextlib.chdir(folder):
+        if not Path("walls.yaml").exists():
+            assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
+    call = [sys.executable, "-m", "scoup", "run", "walls.yaml", "--workflow-profile", profile]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")}
+    done = subprocess.run(
+        [*call, "--cores", "2", "--dry-run"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "experiments" in done.stdout
+    assert not (folder / "results").exists()
