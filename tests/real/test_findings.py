@@ -10,8 +10,9 @@ from scoup import pipeline
 from scoup.experiments._records import Model
 from scoup.experiments.anomaly import kinds
 from scoup.experiments.anomaly.detect import detect
-from scoup.experiments.leave_two_out import choices, folds, rival
-from scoup.experiments.leave_two_out.measure import all_pairs
+from scoup.experiments.leave_two_out import choices, folds, prepared, rival
+from scoup.experiments.leave_two_out.prepared import Setting
+from scoup.experiments.leave_two_out.tables import all_pairs
 from scoup.preprocess import preprocess
 from scoup.specs import PlanSpec
 from scoup.values import view
@@ -31,9 +32,9 @@ JOINT_SVD = {"P1": 0.728, "P3": 0.534}
 @pytest.mark.parametrize("subject", list(JOINT_SVD))
 def test_a_weighted_joint_model_beats_the_plain_joint_svd(subject):
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": subject})
-    setting = folds.Setting(2, 100.0, sweeps=1)
+    setting = Setting(2, 100.0, sweeps=1)
     matches = folds.match_folds(
-        folds.products(dataset.data), all_pairs(60), setting, [("least_squares", 1.0)]
+        prepared.products(dataset.data), all_pairs(60), setting, [("least_squares", 1.0)]
     )[0]
     share = choices.right(choices.margins(matches)[:, :, 0, 1]).mean(axis=1)[:, 0]
     assert share.min() > JOINT_SVD[subject] + 0.05
@@ -41,7 +42,7 @@ def test_a_weighted_joint_model_beats_the_plain_joint_svd(subject):
 
 def test_ridge_on_the_questions_gives_the_published_share():
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": "P1"})
-    matches = rival.match_ridge(folds.products(dataset.data), all_pairs(60), 200.0)
+    matches = rival.match_ridge(prepared.products(dataset.data), all_pairs(60), 200.0)
     share = choices.right(choices.margins(matches)[1, :, 0, 1]).mean()
     assert share == pytest.approx(0.848, abs=0.001)
 
