@@ -1,13 +1,13 @@
-"""Noise normalisation: a mode of dense images measured in units of its noise.
+"""Noise normalisation: a mode of dense images weighed by the noise in each of its directions.
 
 Least squares takes all directions for equally noisy, but noise between voxels is correlated. With
-``R`` (n, V) the part of n training images that the coupled matrix does not predict, an image x is
-replaced by
+``R`` (n, V) the part of n training images that the coupled matrix does not predict, an image x
+becomes
 
-    x sqrt(a) (R'R + a I)^(-1/2),    a = strength * |R|^2 / n
+    x (I + R'R / a)^-1,    a = strength * |R|^2 / n
 
-which shrinks the directions that hold much noise and keeps the others. No matrix of V x V numbers
-is formed, as x changes by a combination of the rows of R only.
+so that directions count by the inverse of their noise variance, shrunk towards equal ones. No
+matrix of V x V numbers is formed, as x changes by a combination of the rows of R only.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from scoup.errors import ScoupError
 from scoup.records import Array
 from scoup.specs import AboveZero, check
 from scoup.tensor import SparseTensor
-
-TINY = 1e-300
 
 
 def residual_operator(answers: Array, train: Array, penalty: float) -> Array:
@@ -45,65 +43,51 @@ def residual_operator(answers: Array, train: Array, penalty: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseSpectrum:
-    """The noise of images with the products ``G = X X'`` (..., n, n), by residuals ``R = L X``.
+class Noise:
+    """The noise of images, for batches of training sets.
 
-    ``values`` (..., n) are the eigenvalues of ``R R' = U diag(values) U'``, ``level`` (..., 1) is
-    the mean squared residual, ``rows`` are ``U' L`` and ``images`` are ``U' L G``, (..., n, n).
+    ``train`` (b, n) is 1 for training images, ``square`` (b, n, n) is ``L'L`` of the residual
+    operator L, and ``inverse`` (b, n, n) its inverse, the identity outside the training images.
     """
 
-    values: Array
-    level: Array
-    rows: Array
-    images: Array
+    train: Array
+    square: Array
+    inverse: Array
 
     @staticmethod
-    def of(products: Array, operator: Array, count: Array) -> NoiseSpectrum:
-        """Estimate from ``count`` training images; arrays broadcast over leading axes."""
-        images = operator @ products
-        values, vectors = np.linalg.eigh(images @ operator.swapaxes(-1, -2))
-        values, turned = values.clip(0), vectors.swapaxes(-1, -2)
-        level = values.sum(axis=-1, keepdims=True) / count
-        return NoiseSpectrum(values, level, turned @ operator, turned @ images)
+    def of(answers: Array, train: Array, penalty: float) -> Noise:
+        """Prepare for the products ``answers`` (b, n, n) of the regressors."""
+        operator = residual_operator(answers, train, penalty)
+        outside = np.eye(train.shape[1]) * (1 - train)[:, :, None]
+        square = operator.swapaxes(1, 2) @ operator
+        return Noise(train, square, np.linalg.inv(square + outside))
 
-    def whiten(self, products: Array, strength: float) -> tuple[Array, Array]:
-        """Return the whitened products (..., n, n), and T with ``T X`` the whitened images."""
-        ridge = np.maximum(strength * self.level, TINY)
-        shrunk = products - self.images.swapaxes(-1, -2) @ (
-            self.images / (self.values + ridge)[..., None]
-        )
-        shifts = shrinkage(self.values, ridge)[..., None] * self.rows
-        return shrunk, np.eye(products.shape[-1]) - self.images.swapaxes(-1, -2) @ shifts
+    def maps(self, products: Array, strength: float) -> Array:
+        """Return T (b, K, n, n) such that ``T X`` are the normalised images.
 
-
-def shrinkage(values: Array, ridge: Array) -> Array:
-    """Return ``s`` with ``1 - s * values = sqrt(ridge / (values + ridge))``.
-
-    >>> shrinkage(np.array([0.0, 3.0]), np.array([1.0])).round(3).tolist()
-    [0.5, 0.167]
-    """
-    return 1 / ((values + ridge) * (1 + np.sqrt(ridge / (values + ridge))))
-
-
-def growth(values: Array, ridge: Array) -> Array:
-    """Return ``s`` with ``1 + s * values = sqrt((values + ridge) / ridge)``.
-
-    >>> growth(np.array([0.0, 3.0]), np.array([1.0])).round(3).tolist()
-    [0.5, 0.333]
-    """
-    return 1 / (ridge * (1 + np.sqrt((values + ridge) / ridge)))
+        ``products`` (b, K, n, n) are ``G = X X'`` of centred images. With ``R = L X``,
+        ``X (I + R'R / a)^-1 = (I - G L' (L G L' + a I)^-1 L) X``, and what follows G in the
+        brackets is ``(G + a (L'L)^-1)^-1`` on the training images.
+        """
+        mask = (self.train[:, :, None] * self.train[:, None, :])[:, None]
+        totals = np.einsum("bij,bkij->bk", self.square, products)
+        ridges = strength * totals / self.train.sum(axis=1, keepdims=True)
+        # Images without any noise would leave nothing to invert.
+        ridges = np.where(totals > 0, ridges, 1.0)[:, :, None, None]
+        inverses = np.linalg.inv(products * mask + ridges * self.inverse[:, None]) * mask
+        return np.eye(mask.shape[-1]) - products @ inverses
 
 
 class NoiseNormalizer:
-    """Whiten one mode of a dense tensor by the noise of its training data.
+    """Weigh the directions of one mode of a dense tensor by their noise in training data.
 
     The things are the mode of the matrix; noise is what ridge regression on the standardised matrix
     leaves of the other things, each being left out in turn. Every index of a remaining mode, such
     as a subject, has its own noise.
 
-    - ``mode``: the mode to whiten, such as voxels; by default the longest one without a matrix.
-    - ``strength``: shrinkage of the noise covariance towards the identity; the smaller, the more is
-      whitened.
+    - ``mode``: the mode to normalise, such as voxels; by default the longest one without a matrix.
+    - ``strength``: shrinkage of the noise covariance towards the identity; the smaller, the more
+      noisy directions are shrunk.
     - ``penalty``: penalty of the ridge regression.
 
     ``fit`` on training data, ``transform`` that and anything new, then factorize:
@@ -153,16 +137,16 @@ class NoiseNormalizer:
         answers = np.hstack([_standardised(block.values) for block in data.blocks[1:]])
         ones = np.ones((1, len(answers)))
         operator = residual_operator((answers @ answers.T)[None], ones, penalty)[0]
-        residuals = operator @ (images - self.means_)
-        values, vectors = np.linalg.eigh(residuals @ residuals.swapaxes(1, 2))
-        self.noise_ = vectors.swapaxes(1, 2) @ residuals
-        self.values_ = values.clip(0)
-        self.ridge_ = np.maximum(strength * self.values_.mean(axis=1, keepdims=True), TINY)
+        self.noise_ = operator @ (images - self.means_)
+        gram = self.noise_ @ self.noise_.swapaxes(1, 2)
+        totals = np.einsum("kii->k", gram)
+        self.ridge_ = np.where(totals > 0, strength * totals / len(answers), 1.0)[:, None, None]
+        self.inverse_ = np.linalg.inv(gram + self.ridge_ * np.eye(len(answers)))
         return self
 
     def transform(self, data: CoupledData | Array) -> Any:
-        """Whiten the tensor of coupled data, or an array of images laid out like that tensor."""
-        return self._changed(data, self._whiten)
+        """Normalise the tensor of coupled data, or an array of images laid out like that tensor."""
+        return self._changed(data, self._normalise)
 
     def inverse_transform(self, data: CoupledData | Array) -> Any:
         """Return images in their original units, such as predictions of a model."""
@@ -172,14 +156,13 @@ class NoiseNormalizer:
         """Fit, then transform the same data."""
         return self.fit(data, y).transform(data)
 
-    def _whiten(self, images: Array) -> Array:
+    def _normalise(self, images: Array) -> Array:
         images = images - self.means_
-        gains = shrinkage(self.values_, self.ridge_)[:, :, None]
-        return images - images @ self.noise_.swapaxes(1, 2) @ (gains * self.noise_)
+        return images - images @ self.noise_.swapaxes(1, 2) @ self.inverse_ @ self.noise_
 
     def _restore(self, images: Array) -> Array:
-        gains = growth(self.values_, self.ridge_)[:, :, None]
-        return images + images @ self.noise_.swapaxes(1, 2) @ (gains * self.noise_) + self.means_
+        noise = images @ self.noise_.swapaxes(1, 2) @ self.noise_
+        return images + noise / self.ridge_ + self.means_
 
     def _changed(self, data: CoupledData | Array, change: Any) -> Any:
         if not hasattr(self, "noise_"):
@@ -220,7 +203,7 @@ _EXPECTED = "a dense tensor without missing cells, and matrices on one mode"
 
 
 def _check_modes(data: CoupledData, mode: int | None) -> tuple[int, int]:
-    """Return the modes of the things and of what is whitened."""
+    """Return the modes of the things and of what is normalised."""
     if not isinstance(data, CoupledData):
         raise ScoupError.expected("data", "CoupledData", type(data).__name__)
     owners = sorted(set(data.owners))

@@ -40,31 +40,30 @@ def plain_residuals(data, subject):
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10_000))
-def test_whitened_images_are_those_of_the_formula(seed):
+def test_normalised_images_are_those_of_the_formula(seed):
     data = case(seed)
-    whitened = fitted(data).transform(data).tensor
+    changed = fitted(data).transform(data).tensor
     for subject in range(3):
         images, residuals = plain_residuals(data, subject)
         level = STRENGTH * np.sum(residuals**2) / len(residuals)
-        values, vectors = np.linalg.eigh(residuals.T @ residuals)
-        root = vectors * np.sqrt(level / (values.clip(0) + level)) @ vectors.T
-        np.testing.assert_allclose(whitened[:, :, subject], images @ root, atol=1e-8)
+        metric = np.linalg.inv(np.eye(30) + residuals.T @ residuals / level)
+        np.testing.assert_allclose(changed[:, :, subject], images @ metric, atol=1e-8)
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10_000), st.permutations([0, 1, 2]), st.floats(0.001, 10))
+@given(st.integers(0, 10_000), st.permutations([0, 1, 2]), st.floats(0.01, 10))
 def test_images_come_back_whatever_the_order_of_the_modes(seed, order, strength):
     data = case(seed)
     tensor = np.transpose(data.tensor, order)
     turned = CoupledData(tensor, {order.index(0): data.matrices[0]})
     normalizer = fitted(turned, mode=order.index(1), strength=strength)
-    whitened = normalizer.transform(turned)
-    np.testing.assert_allclose(normalizer.inverse_transform(whitened).tensor, tensor, rtol=1e-6)
+    changed = normalizer.transform(turned)
+    np.testing.assert_allclose(normalizer.inverse_transform(changed).tensor, tensor, rtol=1e-6)
     straight = fitted(data, strength=strength).transform(data).tensor
-    np.testing.assert_allclose(whitened.tensor, np.transpose(straight, order), atol=1e-8)
+    np.testing.assert_allclose(changed.tensor, np.transpose(straight, order), atol=1e-8)
 
 
-def test_new_images_are_whitened_by_the_training_alone():
+def test_new_images_are_normalised_by_the_training_alone():
     data = case(1)
     train = CoupledData(data.tensor[:10], {0: data.matrices[0][0][:10]})
     normalizer = fitted(train)
@@ -84,9 +83,9 @@ def test_it_stands_in_front_of_both_estimators(model):
 
 def test_weights_and_matrices_pass_through():
     data = case(3).with_weights([1.0, 7.0])
-    whitened = NoiseNormalizer().fit_transform(data)
-    assert whitened.block_weights == (1.0, 7.0)
-    assert np.array_equal(whitened.matrices[0][0], data.matrices[0][0])
+    changed = NoiseNormalizer().fit_transform(data)
+    assert changed.block_weights == (1.0, 7.0)
+    assert np.array_equal(changed.matrices[0][0], data.matrices[0][0])
 
 
 def test_constant_images_stay_finite():
@@ -94,7 +93,7 @@ def test_constant_images_stay_finite():
     assert not NoiseNormalizer(1).fit(data).transform(data.tensor).any()
 
 
-def test_what_cannot_be_whitened_is_refused_in_a_sentence():
+def test_what_cannot_be_normalised_is_refused_in_a_sentence():
     data = case(0)
     missing = np.array(data.tensor)
     missing[0, 0, 0] = np.nan

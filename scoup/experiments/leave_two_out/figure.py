@@ -13,13 +13,15 @@ from scoup.plot import style
 from scoup.records import Metric
 
 CONTENDERS = {
-    "chosen": "rank and weight chosen in training",
-    "averaged": "all ranks and weights averaged",
+    "chosen": "coupled model",
     "chosen alone": "each subject alone",
-    "ridge": "ridge on the matrix",
+    "chosen, not whitened": "coupled, not whitened",
+    "ridge chosen": "ridge, same help",
+    "ridge": "ridge, published",
     "as printed": "as printed in the paper",
 }
-DECISION = "distance"
+DECISION = "cosine"
+PAPER_DECISION = "distance"  # of the named pairs
 MAX_AXIS_CHARACTERS = 100  # that fit below the axis, written horizontally
 
 
@@ -55,7 +57,7 @@ def _line(number: int) -> dict[str, Any]:
 
 
 def _subjects(axes: Axes, table: pd.DataFrame) -> None:
-    rows = table[(table.decision == DECISION) & table.contender.notna()]
+    rows = table[(table.decision == DECISION) & table.contender.notna() & table.subject.notna()]
     subjects = sorted(rows.subject.unique())
     position = {subject: number for number, subject in enumerate(subjects)}
     shuffled = rows[(rows.name == "accuracy") & (rows.contender == "shuffled")]
@@ -127,7 +129,7 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
 def _pairs(axes: Axes, table: pd.DataFrame) -> None:
     """Draw the share of runs that decide each named pair correctly, one marker per subject."""
     subjects, pairs = sorted(table.subject.unique()), sorted(table.pair.unique())
-    rows = table[table.decision == DECISION]
+    rows = table[table.decision == PAPER_DECISION]
     weights = sorted(rows.weight.unique(), key=str)
     for column, pair in enumerate(pairs):
         for number, weight in enumerate(weights):

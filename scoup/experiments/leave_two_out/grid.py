@@ -82,7 +82,7 @@ def _match_ranks(
 ) -> Iterator[Matches]:
     start = starts(fold, max(grid.ranks))
     if data.subjects == 1:  # the start is the optimum already
-        setting = replace(setting, sweeps=1)
+        setting = replace(setting, sweeps=0)
     for rank in grid.ranks:
         model = fit_folds(data, fold, setting, start[:, :rank])
         for rule, ridge in grid.ways:

@@ -14,10 +14,10 @@ import numpy as np
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.noise import NoiseSpectrum, residual_operator
+from scoup.noise import Noise
 from scoup.records import Array
 
-MAX_BATCH_NUMBERS = 1 << 23  # in the largest array of a batch of folds
+MAX_BATCH_NUMBERS = 1 << 20  # in the largest array of a batch of folds, so that caches hold it
 TINY = 1e-300
 
 
@@ -150,17 +150,23 @@ class PreparedFolds:
         ``flat`` are the products of the raw images; both sides are prepared here.
         """
         if self.maps is not None:
-            mixture = (mixture.transpose(0, 3, 1, 2) @ self.maps).transpose(0, 2, 3, 1)
+            mixture = _mapped(mixture, self.maps)
         size, rank, nouns, subjects = mixture.shape
-        values = np.reshape(mixture, (size * rank, -1)) @ flat
+        values = mixture.reshape(size * rank, -1) @ flat
         values = values.reshape(size, rank, nouns, subjects)
         if self.maps is not None:
-            turned = values.transpose(0, 3, 1, 2) @ self.maps.swapaxes(2, 3)
-            return np.ascontiguousarray(turned.transpose(0, 2, 3, 1))
+            return _mapped(values, self.maps.swapaxes(2, 3))
         if not self.centre:
             return values
         share = self.train / self.train.sum(axis=1, keepdims=True)
         return values - np.matmul(share[:, None, None, :], values)
+
+
+def _mapped(values: Array, maps: Array) -> Array:
+    """Multiply each subject's (b, f, n, K) with its map (b, K, n, n) on the nouns."""
+    # Products of strided arrays are slow; copies are small next to the maps.
+    rows = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
+    return np.ascontiguousarray(np.matmul(rows, maps).transpose(0, 2, 3, 1))
 
 
 def batches(held: Array, nouns: int, subjects: int, rank: int) -> Iterator[slice]:
@@ -186,18 +192,13 @@ def prepare_strengths(
         if strength is None:
             yield raw
             continue
-        noise = noise or _noise(raw, setting.penalty)
-        yield _whitened(raw, noise, strength)
+        noise = noise or Noise.of(answers, train, setting.penalty)
+        yield _whitened(raw, noise.maps(images, strength))
 
 
-def _noise(fold: PreparedFolds, penalty: float) -> NoiseSpectrum:
-    operator = residual_operator(fold.answers, fold.train, penalty)[:, None]
-    return NoiseSpectrum.of(fold.images, operator, fold.train.sum(axis=1)[:, None, None])
-
-
-def _whitened(fold: PreparedFolds, noise: NoiseSpectrum, strength: float) -> PreparedFolds:
-    """Whiten centred folds; the maps centre the raw images as well."""
-    images, maps = noise.whiten(fold.images, strength)
+def _whitened(fold: PreparedFolds, maps: Array) -> PreparedFolds:
+    """Whiten centred folds; the maps then centre the raw images as well."""
+    images = maps @ fold.images @ maps.swapaxes(2, 3)
     share = fold.train / fold.train.sum(axis=1, keepdims=True)
     maps -= maps.sum(axis=3, keepdims=True) * share[:, None, None, :]
     return replace(fold, images=images, maps=maps)

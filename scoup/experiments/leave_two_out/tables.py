@@ -120,7 +120,7 @@ def _controls(
     setting = Setting(
         spec.ranks[len(spec.ranks) // 2],
         max(spec.weights),
-        sweeps=spec.sweeps if data.subjects > 1 else 1,
+        sweeps=spec.sweeps if data.subjects > 1 else 0,
         strength=spec.noise_strengths[0],
         penalty=spec.alpha,
     )
@@ -134,8 +134,8 @@ def _controls(
 def shuffled_pairs(test_pairs: Array, number: int, nouns: int) -> Array:
     """Return which pairs shuffle ``number`` decides, whatever jobs they are dealt to.
 
-    >>> sum(shuffled_pairs(all_pairs(60), 3, 60))
-    222
+    >>> int(shuffled_pairs(all_pairs(60), 3, 60).sum())
+    226
     """
     step = max(1, nouns * (nouns - 1) // 2 // SHUFFLED_PAIRS)
     return (test_pairs.sum(axis=1) % step) == number % step
