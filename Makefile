@@ -29,7 +29,7 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	SCOUP_DATA=$(abspath $(DATA)) $(SNAKEMAKE) --directory build/real --configfile workflow/configs/real.yaml
 	@mkdir -p docs/real
 	cp build/real/results/plot/leave_two_out.png build/real/results/plot/anomaly_plans.png docs/real/
-	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/results.md
+	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"

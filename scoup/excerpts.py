@@ -23,7 +23,7 @@ DECISION = "cosine"
 ROWS = {
     "chosen": "**coupled model, noise-normalised**",
     "ridge chosen": "ridge regression, noise-normalised",
-    "chosen, not whitened": "coupled model, images as they are",
+    "chosen, not normalised": "coupled model, images as they are",
     "ridge": "ridge regression, published setting",
     "as printed": "the paper's procedure as printed",
     "shuffled": "coupled model, noise-normalised, answers shuffled",

@@ -59,7 +59,7 @@ def plainly_prepared(data, held, weight, strength=None):
         answers[keep].std(axis=0),
     )
     if strength is not None:
-        # Whitening takes the mean away as well.
+        # Normalising takes the mean away as well.
         normalizer = NoiseNormalizer(1, strength=strength)
         images = normalizer.fit(CoupledData(images[keep], {0: answers[keep]})).transform(images)
         mean = 0.0
@@ -158,7 +158,7 @@ def noisy(seed, nouns=24, voxels=60):
     return prepared.products(CoupledData(np.stack(images, axis=2), {0: answers}))
 
 
-def test_whitening_helps_where_noise_is_correlated():
+def test_normalising_helps_where_noise_is_correlated():
     shares = {None: [], 0.1: []}
     for seed in range(3):
         data = noisy(seed)
@@ -169,7 +169,7 @@ def test_whitening_helps_where_noise_is_correlated():
     assert np.mean(shares[0.1]) > np.mean(shares[None]) + 0.1
 
 
-def test_whitening_finds_nothing_in_shuffled_answers():
+def test_normalising_finds_nothing_in_shuffled_answers():
     shares = []
     for seed in range(12):
         data = noisy(seed).shuffled(generator(seed, "test", "shuffle").permutation(24))
@@ -201,16 +201,16 @@ def test_candidates_computed_together_equal_each_computed_alone(inner):
     np.testing.assert_allclose(tables["ridge"][0], ridge, atol=1e-10)
 
 
-def test_whitened_products_are_those_of_whitened_images(data, inner):
+def test_normalised_products_are_those_of_normalised_images(data, inner):
     held = np.array([[0, 5], [3, 7]])
     fold = prepared.prepare(inner, held, Setting(2, 5.0, strength=0.1))
     raw = np.asarray(data.tensor)
     for number, pair in enumerate(held):
         train, images, _ = plainly_prepared(data, pair, 5.0, 0.1)
         np.testing.assert_allclose(fold.weights[number], train.block_weights, rtol=1e-9)
-        whitened = np.einsum("kij,jvk->ivk", fold.maps[number], raw)
-        np.testing.assert_allclose(whitened[pair], images, atol=1e-8)
-        products = np.einsum("ivk,jvk->kij", whitened, whitened)
+        normalised = np.einsum("kij,jvk->ivk", fold.maps[number], raw)
+        np.testing.assert_allclose(normalised[pair], images, atol=1e-8)
+        products = np.einsum("ivk,jvk->kij", normalised, normalised)
         np.testing.assert_allclose(fold.images[number], products, atol=1e-8)
 
 
@@ -281,7 +281,7 @@ def metrics(data):
 
 
 def test_planted_pairs_are_decided_correctly_and_shuffled_ones_are_not(metrics):
-    for contender in ("chosen", "chosen alone", "chosen, not whitened", "ridge", "ridge chosen"):
+    for contender in ("chosen", "chosen alone", "chosen, not normalised", "ridge", "ridge chosen"):
         values = [metric.value for metric in pick(metrics, "accuracy", contender=contender)]
         assert min(values) > 0.8
     shuffled = [metric.value for metric in pick(metrics, "accuracy", contender="shuffled")]

@@ -46,12 +46,12 @@ class Spec(ExperimentSpec):
     )
     noise: Literal["none", "shrunk"] = Field(
         "shrunk",
-        description="whitening of the images by their noise in training; none: images as they are",
+        description="shrunk: images weighed by their noise in training; none: images as they are",
     )
     strengths: list[AboveZero] = Field(
         [0.1],
         min_length=1,
-        description="candidate shrinkages of the noise covariance; the smaller, the more whitening",
+        description="candidate shrinkages of the noise; the smaller, the less noisy directions count",
     )
     best: Count = Field(5, description="best candidates in training, whose decisions are averaged")
     groups: Annotated[int, Strict(), Field(ge=4)] = Field(
@@ -77,7 +77,7 @@ class Spec(ExperimentSpec):
 
     @property
     def noise_strengths(self) -> list[float | None]:
-        """Strengths of the whitening to try; None: images as they are."""
+        """Strengths of the noise to try; None: images as they are."""
         return [None] if self.noise == "none" else list(self.strengths)
 
     @property

@@ -15,7 +15,7 @@ from scoup.records import Metric
 CONTENDERS = {
     "chosen": "coupled model",
     "chosen alone": "each subject alone",
-    "chosen, not whitened": "coupled, not whitened",
+    "chosen, not normalised": "coupled, images as they are",
     "ridge chosen": "ridge, same help",
     "ridge": "ridge, published",
     "as printed": "as printed in the paper",

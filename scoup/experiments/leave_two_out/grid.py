@@ -63,18 +63,18 @@ def _each_match(
     """Yield the matches of all candidates, with the name of the contender."""
     singles = range(data.subjects if grid.alone else 0)
     alone = [data.only(subject) for subject in singles]
-    for whitened in prepare_strengths(data, held, setting, grid.strengths):
+    for folds in prepare_strengths(data, held, setting, grid.strengths):
         for weight in grid.weights:
-            for matches in _match_ranks(data, whitened.weighted(weight), held, setting, grid):
+            for matches in _match_ranks(data, folds.weighted(weight), held, setting, grid):
                 yield "model", matches
             tables = [
-                _match_ranks(alone[k], whitened.only(k).weighted(weight), held, setting, grid)
+                _match_ranks(alone[k], folds.only(k).weighted(weight), held, setting, grid)
                 for k in singles
             ]
             for parts in zip(*tables, strict=True):
                 yield "alone", _join_subjects(parts)
         for alpha in grid.alphas:
-            yield "ridge", ridge_folds(whitened, held, alpha)
+            yield "ridge", ridge_folds(folds, held, alpha)
 
 
 def _match_ranks(

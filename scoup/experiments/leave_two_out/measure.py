@@ -44,7 +44,7 @@ PICKED_SUBJECTS = 5  # of nine, in the paper
 CHOSEN = {
     "chosen": "model",
     "chosen alone": "alone",
-    "chosen, not whitened": "plain",
+    "chosen, not normalised": "plain",
     "ridge chosen": "ridge",
 }
 
@@ -218,5 +218,5 @@ def _decoding_claims(metrics: Sequence[Metric]) -> Iterator[Claim]:
                 unit="share",
                 bar=bar,
                 controls={"answers shuffled": contenders["shuffled"]},
-                note=f"the bar is ridge regression, chosen and whitened alike: {bar:.3f}",
+                note=f"the bar is ridge regression, chosen and normalised alike: {bar:.3f}",
             )

@@ -1,7 +1,7 @@
 """Folds made ready for their fits, from the inner products of the data alone.
 
-A fold is centred, standardised and weighted by its training nouns. Its images can be whitened by
-the noise of these (see :mod:`scoup.noise`), for each subject separately, so that a whitened image
+A fold is centred, standardised and weighted by its training nouns. Its images can be weighed by
+the noise of these (see :mod:`scoup.noise`), for each subject separately, so that a normalised image
 is a combination of the raw images of its subject.
 """
 
@@ -89,7 +89,7 @@ class Setting:
     """One model: its rank, the weight of the matrix, and how the data is prepared.
 
     ``weight`` is relative to blocks of equal norm; ``"paper"`` takes both blocks as they are.
-    Images are whitened by their noise if there is a ``strength``, see :mod:`scoup.noise`; the noise
+    Images are weighed by their noise if there is a ``strength``, see :mod:`scoup.noise`; the noise
     is what ridge regression with ``penalty`` leaves of the training images.
     """
 
@@ -104,11 +104,11 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class PreparedFolds:
-    """A batch of b folds, each centred, and whitened if wanted, by its training nouns.
+    """A batch of b folds, each centred, and noise-normalised if wanted, by its training nouns.
 
     ``train`` (b, n) is 1 for training nouns and 0 for the others, ``answers`` (b, n, n) are the
     products of the answers, ``images`` (b, K, n, n) those of each subject's images, ``maps``
-    (b, K, n, n) have the whitened images as ``maps @ X``, and ``weights`` (b, 2) are those of
+    (b, K, n, n) have the normalised images as ``maps @ X``, and ``weights`` (b, 2) are those of
     tensor and matrix.
     """
 
@@ -193,11 +193,11 @@ def prepare_strengths(
             yield raw
             continue
         noise = noise or Noise.of(answers, train, setting.penalty)
-        yield _whitened(raw, noise.maps(images, strength))
+        yield _normalised(raw, noise.maps(images, strength))
 
 
-def _whitened(fold: PreparedFolds, maps: Array) -> PreparedFolds:
-    """Whiten centred folds; the maps then centre the raw images as well."""
+def _normalised(fold: PreparedFolds, maps: Array) -> PreparedFolds:
+    """Normalise centred folds; the maps then centre the raw images as well."""
     images = maps @ fold.images @ maps.swapaxes(2, 3)
     share = fold.train / fold.train.sum(axis=1, keepdims=True)
     maps -= maps.sum(axis=3, keepdims=True) * share[:, None, None, :]

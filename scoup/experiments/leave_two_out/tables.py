@@ -30,7 +30,7 @@ class FoldTables:
 
     ``outer`` (candidates, 2, pairs, K) are margins and ``inner`` (candidates, 2, folds, 3, K)
     shares right, by the name of a table: ``model``, ``alone`` (models of one subject each),
-    ``plain`` (images not whitened) and ``ridge``. ``controls`` are the margins (2, pairs, K) of the
+    ``plain`` (images as they are) and ``ridge``. ``controls`` are the margins (2, pairs, K) of the
     controls by name; those with shuffled answers decide some of the pairs only.
     """
 
@@ -79,7 +79,7 @@ def fold_tables(
 
 
 def _grids(data: Products, spec: Spec) -> dict[str, Grid]:
-    """Return the candidates of the models, and those on images that are not whitened."""
+    """Return the candidates of the models, and those on images as they are."""
     plain = Grid(spec.weights, spec.ranks, spec.ways)
     model = replace(
         plain, strengths=spec.noise_strengths, alphas=spec.alphas, alone=data.subjects > 1
