@@ -51,7 +51,7 @@ class Spec(ExperimentSpec):
     strengths: list[AboveZero] = Field(
         [0.1],
         min_length=1,
-        description="candidate shrinkages of the noise; the smaller, the less noisy directions count",
+        description="candidate shrinkages of the noise; a small one discounts noisy directions",
     )
     best: Count = Field(5, description="best candidates in training, whose decisions are averaged")
     groups: Annotated[int, Strict(), Field(ge=4)] = Field(
