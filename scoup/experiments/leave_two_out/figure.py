@@ -45,10 +45,11 @@ def leave_two_out(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 
 
 def _subject_names(table: pd.DataFrame) -> pd.Series:
-    """Return the subject of each row, with its data set in front if there are several."""
-    if table.dataset.nunique() == 1:
+    """Return the subject of each row, after its data set if there are several of other names."""
+    known = table.subject.notna()
+    if table.dataset.nunique() == 1 or (table.dataset == table.subject)[known].all():
         return table.subject
-    return (table.dataset + " " + table.subject.astype(str)).where(table.subject.notna())
+    return (table.dataset + " " + table.subject.astype(str)).where(known)
 
 
 def _line(number: int) -> dict[str, Any]:
@@ -101,20 +102,20 @@ def _label_subjects(axes: Axes, subjects: Sequence[str]) -> None:
 
 
 def _grid(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the mean over subjects against rank, one curve per weight, at the largest ridge."""
-    rows = table[
-        (table.decision == DECISION)
-        & (table.rule == "least_squares")
-        & (table.ridge == table.ridge.max())
-    ]
-    for number, weight in enumerate(sorted(rows.weight.unique())):
-        means = rows[rows.weight == weight].groupby("rank").value.mean()
-        axes.plot(means.index, means, label=f"matrix weight {weight:g}", **_line(number))
-    printed = table[
-        (table.decision == DECISION)
-        & (table.rule == "paper")
-        & (table.weight == table.weight.max())
-    ]
+    """Draw the mean over subjects against rank, at the largest ridge.
+
+    There is one curve per strength if several were tried (at the largest weight), else per weight.
+    """
+    table = table[table.decision == DECISION]
+    rows = table[(table.rule == "least_squares") & (table.ridge == table.ridge.max())]
+    key, label = "weight", "matrix weight"
+    if rows.strength.nunique() > 1:
+        key, label = "strength", "noise strength"
+        rows = rows[rows.weight == rows.weight.max()]
+    for number, value in enumerate(sorted(rows[key].unique())):
+        means = rows[rows[key] == value].groupby("rank").value.mean()
+        axes.plot(means.index, means, label=f"{label} {value:g}", **_line(number))
+    printed = table[(table.rule == "paper") & (table.weight == table.weight.max())]
     means = printed.groupby("rank").value.mean()
     label = r"rule $BD^{T}q$, largest weight"
     axes.plot(means.index, means, color=style.GREY, linestyle=":", label=label)
