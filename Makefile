@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 RUN     = $(BIN)/scoup run
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo reproduce quick test cluster lint bench settings docs ui scorecard lock dist clean
+.PHONY: help setup demo reproduce quick real test cluster lint bench settings docs ui scorecard lock dist clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracki
 # In a separate folder, so that a quick look never overwrites a long run.
 quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
 	$(RUN) workflow/configs/quick.yaml --cores $(CORES) --directory build/quick
+
+real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fills their tables
+	SCOUP_DATA=$(abspath $(DATA)) $(RUN) workflow/configs/real.yaml --cores $(CORES) --directory build/real
+	@mkdir -p docs/real
+	cp build/real/results/plot/leave_two_out.png build/real/results/plot/anomaly_plans.png docs/real/
+	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
 test: lint ## static checks, then all tests (under 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"

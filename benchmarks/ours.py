@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from scoup import CoupledData, kernels
-from scoup.experiments.leave_two_out import folds
+from scoup.experiments.leave_two_out import folds, prepared
 from scoup.machine import release, serial_blas, threads
 from scoup.solvers import als, cd
 from scoup.terms import grams_of, terms_of
@@ -128,8 +128,8 @@ def leave_two_out(rank: int = 2) -> Run:
     def run() -> dict[str, float]:
         start = time.perf_counter()
         with serial_blas():
-            whole = folds.products(coupled)
-            setting, rules = folds.Setting(rank=rank), [("least_squares", 0.0)]
+            whole = prepared.products(coupled)
+            setting, rules = prepared.Setting(rank=rank), [("least_squares", 0.0)]
             matches = folds.match_folds(whole, held, setting, rules)
         return {"seconds": time.perf_counter() - start, "folds": float(len(matches[0].cosine))}
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from scoup.coupled import CoupledData, HeldOut, Observed
     from scoup.errors import ScoupError, ScoupWarning
     from scoup.estimators import CMTF, SCOUP
+    from scoup.noise import NoiseNormalizer
     from scoup.records import Factors
     from scoup.tensor import SparseTensor
 
@@ -21,6 +22,7 @@ __all__ = [
     "CoupledData",
     "Factors",
     "HeldOut",
+    "NoiseNormalizer",
     "Observed",
     "ScoupError",
     "ScoupWarning",
@@ -35,6 +37,7 @@ _HOME = {
     "CoupledData": "coupled",
     "Factors": "records",
     "HeldOut": "coupled",
+    "NoiseNormalizer": "noise",
     "Observed": "coupled",
     "ScoupError": "errors",
     "ScoupWarning": "errors",

@@ -226,6 +226,7 @@ def choice_of(package: str, description: str, **options: Any) -> Any:
 Count = Annotated[int, Strict(), Field(ge=1)]
 Whole = Annotated[int, Strict(), Field(ge=0)]
 Positive = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+AboveZero = Annotated[float, Strict(), Field(ge=1e-6, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Strict(), Field(ge=1, allow_inf_nan=False)]
 Factors = Factor | Annotated[list[Factor], Field(min_length=3)]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup.experiments.leave_two_out.folds import Products, Setting, prepare, starts
+from scoup.experiments.leave_two_out.folds import starts
+from scoup.experiments.leave_two_out.prepared import Products, Setting, prepare
 from scoup.seeds import generator
 
 

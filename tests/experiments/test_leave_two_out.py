@@ -9,10 +9,13 @@ from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments import leave_two_out
 from scoup.experiments._records import Inputs, Model
-from scoup.experiments.leave_two_out import choices, folds, rival, stable
+from scoup.experiments.leave_two_out import choices, folds, grid, pairs, prepared, rival, stable
 from scoup.experiments.leave_two_out import measure as experiment
-from scoup.experiments.leave_two_out.folds import Matches, Setting
+from scoup.experiments.leave_two_out.folds import Matches
+from scoup.experiments.leave_two_out.prepared import Setting
+from scoup.experiments.leave_two_out.tables import all_pairs, fold_tables
 from scoup.fit import fit
+from scoup.noise import NoiseNormalizer
 from scoup.project import dictionary, expand, project
 from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
@@ -22,7 +25,7 @@ NOUNS, VOXELS, SUBJECTS, QUESTIONS = 20, 40, 3, 25
 SPEC = leave_two_out.Spec(
     datasets=["planted"], pairs=[["noun0", "noun1"]], runs=3, pair_weights=["paper", 10.0],
     ranks=[2, 3], weights=[1.0, 100.0], ridges=[0.1], groups=5, sweeps=15, alpha=20.0,
-    shuffles=2, parts=3,
+    shuffles=2, parts=3, noise="shrunk", strengths=[0.1, 0.3], alphas=[20.0, 200.0], best=2,
 )  # fmt: skip
 PLAN = PlanSpec(rank=2, sampling=[1, 2, 1], shared=0.5, repetitions=2, max_iter=20)
 CONTEXT = Context("leave_two_out", "planted", "whole", "pairs", 0, "simulated")
@@ -43,10 +46,10 @@ def data():
 
 @pytest.fixture(scope="module")
 def inner(data):
-    return folds.products(data)
+    return prepared.products(data)
 
 
-def prepared(data, held, weight):
+def plainly_prepared(data, held, weight, strength=None):
     """The same preparation, in plain numpy on the long data: a slow reference."""
     images, answers = (np.asarray(block.values) for block in data.blocks)
     keep = np.setdiff1d(np.arange(len(images)), held)
@@ -55,6 +58,11 @@ def prepared(data, held, weight):
         answers[keep].mean(axis=0),
         answers[keep].std(axis=0),
     )
+    if strength is not None:
+        # Normalising takes the mean away as well.
+        normalizer = NoiseNormalizer(1, strength=strength)
+        images = normalizer.fit(CoupledData(images[keep], {0: answers[keep]})).transform(images)
+        mean = 0.0
     images, answers = images - mean, (answers - centre) / spread
     norms = np.sum(images[keep] ** 2), np.sum(answers[keep] ** 2)
     train = CoupledData(images[keep], {0: answers[keep]}, weights=(1 / norms[0], weight / norms[1]))
@@ -63,7 +71,7 @@ def prepared(data, held, weight):
 
 def reference(data, held, setting, ridge):
     """Fit one fold by the library and predict with it."""
-    train, images, answers = prepared(data, held, setting.weight)
+    train, images, answers = plainly_prepared(data, held, setting.weight)
     factors = fit(
         train, FitSpec(rank=setting.rank, max_iter=1500, tol=1e-13, compress=False)
     ).factors
@@ -92,14 +100,15 @@ def test_the_start_is_the_optimum_for_one_subject(inner):
         folds.match_folds(inner.only(0), held, Setting(2, 5.0, sweeps=n), [("least_squares", 0.0)])[
             0
         ]
-        for n in (1, 60)
+        for n in (0, 60)
     )
     np.testing.assert_allclose(few.cosine, many.cosine, atol=1e-8)
 
 
-def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner):
+@pytest.mark.parametrize("strength", [None, 0.3])
+def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner, strength):
     held, alpha = np.array([[2, 9]]), 20.0
-    train, images, answers = prepared(data, held[0], 1.0)
+    train, images, answers = plainly_prepared(data, held[0], 1.0, strength)
     asked, seen = (np.asarray(train.blocks[n].values) for n in (1, 0))
     beta = np.linalg.solve(
         asked.T @ asked + alpha * np.eye(QUESTIONS), asked.T @ seen.reshape(len(seen), -1)
@@ -107,25 +116,126 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner):
     guess = (answers @ beta).reshape(2, VOXELS, SUBJECTS)
     cosine = np.einsum("ivk,jvk->ijk", images, guess)
     cosine /= np.linalg.norm(images, axis=1)[:, None] * np.linalg.norm(guess, axis=1)[None]
-    np.testing.assert_allclose(rival.match_ridge(inner, held, alpha).cosine[0], cosine, atol=1e-10)
+    fold = prepared.prepare(inner, held, Setting(1, strength=strength))
+    matches = rival.ridge_folds(fold, held, alpha)
+    np.testing.assert_allclose(matches.cosine[0], cosine, atol=1e-10)
 
 
-def test_held_out_nouns_never_touch_the_training(data, inner):
-    """The fitted model stays the same when the left-out nouns are replaced by anything."""
-    held, setting = np.array([[0, 5]]), Setting(2, 10.0, sweeps=5)
+@pytest.mark.parametrize("strength", [None, 0.1])
+def test_held_out_nouns_never_touch_the_training(data, inner, strength):
+    """What is fitted stays the same when the left-out nouns are replaced by anything."""
+    held, setting = np.array([[0, 5]]), Setting(2, 10.0, sweeps=5, strength=strength)
     images, answers = (np.asarray(block.values).copy() for block in data.blocks)
     images[[0, 5]] *= -7.0
     answers[[0, 5]] += 100.0
-    other = folds.products(CoupledData(images, {0: answers}))
+    other = prepared.products(CoupledData(images, {0: answers}))
+    training = np.setdiff1d(np.arange(NOUNS), held)
     models = []
     for products in (inner, other):
-        fold = folds.prepare(products, held, setting)
+        fold = prepared.prepare(products, held, setting)
         model = folds.fit_folds(products, fold, setting, folds.starts(fold, 2))
-        models.append(
-            (fold.weights, model.nouns, model.subjects, model.gram_images, model.gram_answers)
-        )
+        fitted = [fold.weights, model.nouns, model.subjects, model.gram_images, model.gram_answers]
+        fitted.append(fold.images[:, :, training][..., training])
+        if fold.maps is not None:
+            # No training image contains anything of a held-out one.
+            assert not fold.maps[:, :, training][..., held[0]].any()
+            fitted.append(fold.maps[:, :, training])
+        models.append(fitted)
     for one, two in zip(*models, strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-10)
+
+
+def noisy(seed, nouns=24, voxels=60):
+    """Weak signal in noise whose few strong directions all voxels share, for two subjects."""
+    rng = generator(seed, "test", "noise")
+    latent = rng.standard_normal((nouns, 2))
+    answers = latent @ rng.standard_normal((2, 30)) + 0.3 * rng.standard_normal((nouns, 30))
+    images = []
+    for _ in range(2):
+        noise = rng.standard_normal((nouns, 4)) @ rng.standard_normal((4, voxels))
+        signal = 0.5 * latent @ rng.standard_normal((2, voxels))
+        images.append(signal + 2 * noise + 0.5 * rng.standard_normal((nouns, voxels)))
+    return prepared.products(CoupledData(np.stack(images, axis=2), {0: answers}))
+
+
+def test_normalising_helps_where_noise_is_correlated():
+    shares = {None: [], 0.1: []}
+    for seed in range(3):
+        data = noisy(seed)
+        for strength, values in shares.items():
+            setting = Setting(2, 10.0, sweeps=5, strength=strength)
+            matches = folds.match_folds(data, all_pairs(24)[::3], setting, [("least_squares", 1)])
+            values.append(choices.right(choices.margins(matches[0])[1, :, 0, 1]).mean())
+    assert np.mean(shares[0.1]) > np.mean(shares[None]) + 0.1
+
+
+def test_normalising_finds_nothing_in_shuffled_answers():
+    shares = []
+    for seed in range(12):
+        data = noisy(seed).shuffled(generator(seed, "test", "shuffle").permutation(24))
+        setting = Setting(2, 10.0, sweeps=5, strength=0.1)
+        matches = folds.match_folds(data, all_pairs(24)[::6], setting, [("least_squares", 1.0)])
+        shares.append(choices.right(choices.margins(matches[0])[1, :, 0, 1]).mean())
+    assert 0.4 < np.mean(shares) < 0.6
+
+
+def test_candidates_computed_together_equal_each_computed_alone(inner):
+    held, setting = np.array([[0, 5], [3, 7]]), Setting(3, sweeps=4)
+    ways = [("least_squares", 0.1), ("paper", 0.0)]
+    candidates = grid.Grid([1.0, 10.0], [2, 3], ways, [None, 0.1], [20.0], alone=True)
+    tables = grid.scores(inner, held, setting, candidates, choices.margins)
+    number = 0
+    for strength in (None, 0.1):
+        for weight in (1.0, 10.0):
+            for rank in (2, 3):
+                one = Setting(rank, weight, sweeps=4, strength=strength)
+                for matches in folds.match_folds(inner, held, one, ways):
+                    np.testing.assert_allclose(
+                        tables["model"][number], choices.margins(matches), atol=1e-8
+                    )
+                    number += 1
+    assert len(tables["model"]) == len(tables["alone"]) == number
+    single = folds.match_folds(inner.only(1), held, Setting(2, 1.0, sweeps=1), ways)[0]
+    np.testing.assert_allclose(tables["alone"][0, ..., 1:2], choices.margins(single), atol=1e-8)
+    ridge = choices.margins(rival.match_ridge(inner, held, 20.0))
+    np.testing.assert_allclose(tables["ridge"][0], ridge, atol=1e-10)
+
+
+def test_normalised_products_are_those_of_normalised_images(data, inner):
+    held = np.array([[0, 5], [3, 7]])
+    fold = prepared.prepare(inner, held, Setting(2, 5.0, strength=0.1))
+    raw = np.asarray(data.tensor)
+    for number, pair in enumerate(held):
+        train, images, _ = plainly_prepared(data, pair, 5.0, 0.1)
+        np.testing.assert_allclose(fold.weights[number], train.block_weights, rtol=1e-9)
+        normalised = np.einsum("kij,jvk->ivk", fold.maps[number], raw)
+        np.testing.assert_allclose(normalised[pair], images, atol=1e-8)
+        products = np.einsum("ivk,jvk->kij", normalised, normalised)
+        np.testing.assert_allclose(fold.images[number], products, atol=1e-8)
+
+
+def test_as_printed_means_the_same_for_named_pairs_and_for_all_pairs(data, inner):
+    """Data as it is, then every vector loses its mean over voxels."""
+    held = np.array([[0, 5]])
+    setting = Setting(2, "paper", centre=False, standardise=False)
+    fold = prepared.prepare(inner, held, setting)
+    model = folds.fit_folds(inner, fold, setting, folds.starts(fold, 2))
+    named = pairs.leave_out(data, held[0], "paper")
+    training = np.setdiff1d(np.arange(NOUNS), held)
+    nouns, subjects = model.nouns[0][:, training], model.subjects[0]
+    gram = (nouns @ nouns.T) * (subjects @ subjects.T)
+    tensor, answers = (np.asarray(block.values) for block in named.data.blocks)
+    voxels = np.einsum("ivk,fi,fk->vf", tensor, nouns, subjects) @ np.linalg.inv(gram)
+    voxels /= np.linalg.norm(voxels, axis=0)
+    asked = answers.T @ nouns.T @ np.linalg.inv(nouns @ nouns.T) * np.linalg.norm(nouns, axis=1)
+    guess = named.answers @ asked * np.where(subjects.sum(axis=1) < 0, -1.0, 1.0) @ voxels.T
+    guess -= guess.mean(axis=1, keepdims=True)
+    images = np.asarray(data.tensor)[held[0]]
+    images = images - images.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(named.images, images, atol=1e-12)
+    apart = np.linalg.norm(images[:, None] - guess[None, :, :, None], axis=2)
+    matches = folds.match_printed(inner, held, setting)
+    np.testing.assert_allclose(matches.distance[0], apart, rtol=1e-6)
 
 
 def test_the_choice_of_a_pair_never_looks_at_its_own_groups():
@@ -139,7 +249,7 @@ def test_the_choice_of_a_pair_never_looks_at_its_own_groups():
         for position, group in enumerate(fold):
             table[0, :, number, position] = group in (0, 1)
             table[1, :, number, position] = 0.5
-    picks = choices.choose(table, 4)
+    picks = choices.rank_candidates(table, 4)[0]
     assert (picks[:, 0, 1] == 1).all()
     assert (picks[:, 2, 3] == 0).all()
 
@@ -171,7 +281,7 @@ def metrics(data):
 
 
 def test_planted_pairs_are_decided_correctly_and_shuffled_ones_are_not(metrics):
-    for contender in ("chosen", "averaged", "chosen alone", "ridge"):
+    for contender in ("chosen", "chosen alone", "chosen, not normalised", "ridge", "ridge chosen"):
         values = [metric.value for metric in pick(metrics, "accuracy", contender=contender)]
         assert min(values) > 0.8
     shuffled = [metric.value for metric in pick(metrics, "accuracy", contender="shuffled")]
@@ -212,7 +322,7 @@ def test_stable_voxels_find_the_signal(data):
     images, answers = (np.asarray(block.values) for block in data.blocks)
     noise = rng.standard_normal((6, NOUNS, 200))
     single = [np.concatenate([np.stack([images[:, :, k]] * 6), noise], axis=2) for k in range(2)]
-    every = experiment.all_pairs(NOUNS)[::10]
+    every = all_pairs(NOUNS)[::10]
     margins = stable.contenders(single, answers, every, 30, Setting(2, 10.0, sweeps=1), 20.0)
     assert all(choices.right(margin).mean() > 0.8 for margin in margins.values())
 
@@ -223,7 +333,7 @@ def test_stable_voxels_need_single_presentations(inner):
         ScoupError,
         match="stable: expected single presentations of each subject, got none; write stable: 0",
     ):
-        experiment.fold_tables(inner, spec, 0, 0)
+        fold_tables(inner, spec, 0, 0)
 
 
 def test_margins_are_the_papers_rule():
@@ -265,7 +375,7 @@ def test_missing_cells_are_refused():
     images = np.ones((4, 3, 2))
     images[0, 0, 0] = np.nan
     with pytest.raises(ScoupError, match="without missing cells"):
-        folds.products(CoupledData(images, {0: np.ones((4, 2))}))
+        prepared.products(CoupledData(images, {0: np.ones((4, 2))}))
 
 
 def test_runs_of_scoup_decide_a_planted_pair_correctly(data, metrics):
@@ -286,7 +396,20 @@ def test_a_pair_that_is_no_noun_is_refused(data):
 
 def test_claims_read_the_metrics_of_a_run(metrics):
     judged = experiment.claims(metrics)
-    assert len(judged) == 2
+    assert [claim.setting[:8] for claim in judged] == ["full ALS"] * 3
+    assert all(claim.controls for claim in judged)
+
+
+def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_well():
+    context = CONTEXT.on(plan="pairs")
+    at = {"pair": "closet/watch", "weight": "paper", "rule": "paper", "decision": "distance"}
+    runs = [context.metric(experiment.PICKED, 0.87, contender="runs", **at)]
+    for null, verdict in ((0.8, "holds"), (1.0, "cannot tell")):
+        shuffled = context.metric(
+            experiment.PICKED, null, contender="shuffled", decision="distance"
+        )
+        (claim,) = experiment.claims([*runs, shuffled])
+        assert claim.verdict == verdict
 
 
 def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics):

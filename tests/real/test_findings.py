@@ -10,9 +10,11 @@ from scoup import pipeline
 from scoup.experiments._records import Model
 from scoup.experiments.anomaly import kinds
 from scoup.experiments.anomaly.detect import detect
-from scoup.experiments.leave_two_out import choices, folds, rival
-from scoup.experiments.leave_two_out.measure import all_pairs
+from scoup.experiments.leave_two_out import choices, folds, prepared, rival
+from scoup.experiments.leave_two_out.prepared import Setting
+from scoup.experiments.leave_two_out.tables import all_pairs
 from scoup.preprocess import preprocess
+from scoup.seeds import generator
 from scoup.specs import PlanSpec
 from scoup.values import view
 
@@ -31,17 +33,31 @@ JOINT_SVD = {"P1": 0.728, "P3": 0.534}
 @pytest.mark.parametrize("subject", list(JOINT_SVD))
 def test_a_weighted_joint_model_beats_the_plain_joint_svd(subject):
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": subject})
-    setting = folds.Setting(2, 100.0, sweeps=1)
+    setting = Setting(2, 100.0, sweeps=1)
     matches = folds.match_folds(
-        folds.products(dataset.data), all_pairs(60), setting, [("least_squares", 1.0)]
+        prepared.products(dataset.data), all_pairs(60), setting, [("least_squares", 1.0)]
     )[0]
     share = choices.right(choices.margins(matches)[:, :, 0, 1]).mean(axis=1)[:, 0]
     assert share.min() > JOINT_SVD[subject] + 0.05
 
 
+@pytest.mark.parametrize(("subject", "published"), [("P2", 0.525), ("P6", 0.471)])
+def test_weighing_images_by_their_noise_decodes_subjects_that_ridge_cannot(subject, published):
+    dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": subject})
+    data = prepared.products(dataset.data)
+    setting = Setting(20, 100.0, sweeps=0, strength=0.1)
+    order = generator(0, "tests", "real").permutation(60)
+    shares = []
+    for answers in (data, data.shuffled(order)):
+        matches = folds.match_folds(answers, all_pairs(60), setting, [("least_squares", 0.3)])[0]
+        shares.append(choices.right(choices.margins(matches)[1, :, 0, 1]).mean())
+    assert shares[0] > published + 0.15
+    assert shares[1] < 0.65
+
+
 def test_ridge_on_the_questions_gives_the_published_share():
     dataset = preprocess("brainq_excerpt", FOLDER / "brainq", {"subject": "P1"})
-    matches = rival.match_ridge(folds.products(dataset.data), all_pairs(60), 200.0)
+    matches = rival.match_ridge(prepared.products(dataset.data), all_pairs(60), 200.0)
     share = choices.right(choices.margins(matches)[1, :, 0, 1]).mean()
     assert share == pytest.approx(0.848, abs=0.001)
 

@@ -11,7 +11,7 @@ from pydantic import Field, Strict
 
 from scoup.datasets import Traits
 from scoup.experiments._suits import SUBJECT, why_no_images
-from scoup.specs import Count, ExperimentSpec, Positive, Whole
+from scoup.specs import AboveZero, Count, ExperimentSpec, Positive, Whole
 
 CAPTIONS = {
     "leave_two_out": "Share of pairs (of nouns, in BrainQ) decided correctly for each subject, "
@@ -44,12 +44,29 @@ class Spec(ExperimentSpec):
     ridges: list[Positive] = Field(
         [0.1, 1], min_length=1, description="candidate ridges of the projection"
     )
+    noise: Literal["none", "shrunk"] = Field(
+        "shrunk",
+        description="shrunk: images weighed by their noise in training; none: images as they are",
+    )
+    strengths: list[AboveZero] = Field(
+        [0.1],
+        min_length=1,
+        description="candidate shrinkages of the noise; a small one discounts noisy directions",
+    )
+    best: Count = Field(5, description="best candidates in training, whose decisions are averaged")
     groups: Annotated[int, Strict(), Field(ge=4)] = Field(
         12, description="groups of things for the nested choice"
     )
     sweeps: Count = Field(10, description="sweeps of each fold's fit")
-    alpha: Positive = Field(200, description="penalty of ridge regression, the rival")
-    shuffles: Whole = Field(10, description="controls with shuffled answers")
+    alpha: AboveZero = Field(
+        200, description="penalty of ridge regression, the rival, and of what predicts the noise"
+    )
+    alphas: list[AboveZero] = Field(
+        [60, 200, 600, 2000],
+        min_length=1,
+        description="candidate penalties of the rival that gets the same help",
+    )
+    shuffles: Whole = Field(20, description="controls with shuffled answers, on some pairs each")
     stable: Whole = Field(0, description="voxels selected in each fold by stability; 0: all")
     parts: Count = Field(2, description="jobs that share all pairs")
 
@@ -59,14 +76,23 @@ class Spec(ExperimentSpec):
         return [*(("least_squares", float(ridge)) for ridge in self.ridges), ("paper", 0.0)]
 
     @property
+    def noise_strengths(self) -> list[float | None]:
+        """Strengths of the noise to try; None: images as they are."""
+        return [None] if self.noise == "none" else list(self.strengths)
+
+    @property
     def candidates(self) -> list[dict[str, int | float | str]]:
-        """Weight, rank, rule and ridge of each candidate, in the order of all tables."""
+        """Strength, weight, rank, rule and ridge of each candidate, in the order of all tables."""
         return [
-            {"weight": weight, "rank": rank, "rule": rule, "ridge": ridge}
+            {
+                "strength": "none" if strength is None else strength,
+                "weight": weight, "rank": rank, "rule": rule, "ridge": ridge,
+            }
+            for strength in self.noise_strengths
             for weight in self.weights
             for rank in self.ranks
             for rule, ridge in self.ways
-        ]
+        ]  # fmt: skip
 
 
 def parts(spec: Spec) -> list[str]:

@@ -74,11 +74,12 @@ def shares(matches: Matches, size: int) -> Array:
     return np.stack(parts, axis=2)
 
 
-def choose(table: Array, count: int) -> Array:
-    """Return the candidate of the best inner share for test nouns of groups g and h.
+def rank_candidates(table: Array, count: int) -> Array:
+    """Return the candidates from the best inner share to the worst, for groups g and h of a pair.
 
     ``table`` (candidates, 2, folds, 3, K) holds the shares of :func:`triples`, NaN where a fold has
-    two groups; the choice is (2, count, count, K), the first of candidates that do equally well.
+    two groups; the ranking is (candidates, 2, count, count, K). Of candidates that do equally well,
+    the first one comes first.
     """
     inner = np.zeros((table.shape[0], 2, count, count, table.shape[-1]))
     tries = np.zeros((count, count))
@@ -91,18 +92,19 @@ def choose(table: Array, count: int) -> Array:
     inner[:, :, upper] /= tries[upper][:, None]
     lower = np.triu_indices(count, 1)
     inner[:, :, lower[1], lower[0]] = inner[:, :, lower[0], lower[1]]
-    return inner.argmax(axis=0)
+    return np.argsort(-inner, axis=0, kind="stable")
 
 
-def chosen(margin: Array, choice: Array, pairs: Array, members: Array) -> Array:
-    """Return each pair's margin by the candidate chosen for it.
+def chosen(margin: Array, ranking: Array, pairs: Array, members: Array) -> Array:
+    """Return each pair's margin, averaged over the candidates in ``ranking``.
 
-    ``margin`` (candidates, 2, pairs, K) becomes (2, pairs, K).
+    ``margin`` (candidates, 2, pairs, K) becomes (2, pairs, K). The average of the best few is
+    steadier than the best one, whose inner share is of few pairs.
     """
     group = np.empty(members.size, dtype=int)
     group[members] = np.arange(len(members))[:, None]
-    candidate = choice[:, group[pairs[:, 0]], group[pairs[:, 1]]]
-    return np.take_along_axis(margin, candidate[None], axis=0)[0]
+    best = ranking[:, :, group[pairs[:, 0]], group[pairs[:, 1]]]
+    return np.take_along_axis(margin, best, axis=0).mean(axis=0)
 
 
 def bootstrap(decided: Array, pairs: Array, seed: int, draws: int = 500) -> tuple[Array, Array]:

@@ -11,13 +11,15 @@ from scoup.plot.door import Axes, Figure, MaxNLocator
 from scoup.records import Metric
 
 CONTENDERS = {
-    "chosen": "rank and weight chosen in training",
-    "averaged": "all ranks and weights averaged",
+    "chosen": "coupled model",
     "chosen alone": "each subject alone",
-    "ridge": "ridge on the matrix",
+    "chosen, not normalised": "coupled, images as they are",
+    "ridge chosen": "ridge, same help",
+    "ridge": "ridge, published",
     "as printed": "as printed in the paper",
 }
-DECISION = "distance"
+DECISION = "cosine"
+PAPER_DECISION = "distance"  # of the named pairs
 MAX_AXIS_CHARACTERS = 100  # that fit below the axis, written horizontally
 
 
@@ -41,10 +43,11 @@ def leave_two_out(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 
 
 def _subject_names(table: pd.DataFrame) -> pd.Series:
-    """Return the subject of each row, with its data set in front if there are several."""
-    if table.dataset.nunique() == 1:
+    """Return the subject of each row, after its data set if there are several of other names."""
+    known = table.subject.notna()
+    if table.dataset.nunique() == 1 or (table.dataset == table.subject)[known].all():
         return table.subject
-    return (table.dataset + " " + table.subject.astype(str)).where(table.subject.notna())
+    return (table.dataset + " " + table.subject.astype(str)).where(known)
 
 
 def _line(number: int) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def _line(number: int) -> dict[str, Any]:
 
 
 def _subjects(axes: Axes, table: pd.DataFrame) -> None:
-    rows = table[(table.decision == DECISION) & table.contender.notna()]
+    rows = table[(table.decision == DECISION) & table.contender.notna() & table.subject.notna()]
     subjects = sorted(rows.subject.unique())
     position = {subject: number for number, subject in enumerate(subjects)}
     shuffled = rows[(rows.name == "accuracy") & (rows.contender == "shuffled")]
@@ -97,20 +100,20 @@ def _label_subjects(axes: Axes, subjects: Sequence[str]) -> None:
 
 
 def _grid(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the mean over subjects against rank, one curve per weight, at the largest ridge."""
-    rows = table[
-        (table.decision == DECISION)
-        & (table.rule == "least_squares")
-        & (table.ridge == table.ridge.max())
-    ]
-    for number, weight in enumerate(sorted(rows.weight.unique())):
-        means = rows[rows.weight == weight].groupby("rank").value.mean()
-        axes.plot(means.index, means, label=f"matrix weight {weight:g}", **_line(number))
-    printed = table[
-        (table.decision == DECISION)
-        & (table.rule == "paper")
-        & (table.weight == table.weight.max())
-    ]
+    """Draw the mean over subjects against rank, at the largest ridge.
+
+    There is one curve per strength if several were tried (at the largest weight), else per weight.
+    """
+    table = table[table.decision == DECISION]
+    rows = table[(table.rule == "least_squares") & (table.ridge == table.ridge.max())]
+    key, label = "weight", "matrix weight"
+    if rows.strength.nunique() > 1:
+        key, label = "strength", "noise strength"
+        rows = rows[rows.weight == rows.weight.max()]
+    for number, value in enumerate(sorted(rows[key].unique())):
+        means = rows[rows[key] == value].groupby("rank").value.mean()
+        axes.plot(means.index, means, label=f"{label} {value:g}", **_line(number))
+    printed = table[(table.rule == "paper") & (table.weight == table.weight.max())]
     means = printed.groupby("rank").value.mean()
     label = r"rule $BD^{T}q$, largest weight"
     axes.plot(means.index, means, color=style.GREY, linestyle=":", label=label)
@@ -125,7 +128,7 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
 def _pairs(axes: Axes, table: pd.DataFrame) -> None:
     """Draw the share of runs that decide each named pair correctly, one marker per subject."""
     subjects, pairs = sorted(table.subject.unique()), sorted(table.pair.unique())
-    rows = table[table.decision == DECISION]
+    rows = table[table.decision == PAPER_DECISION]
     weights = sorted(rows.weight.unique(), key=str)
     for column, pair in enumerate(pairs):
         for number, weight in enumerate(weights):

@@ -26,12 +26,14 @@ RULES = ("paper", "least_squares")
 class PairFold:
     """Training data without two nouns, and these in the same units.
 
-    ``images`` are (2, V, K), ``answers`` (2, questions).
+    ``images`` are (2, V, K), ``answers`` (2, questions). ``levelled`` images have lost their mean
+    over voxels, and predictions must lose theirs, too.
     """
 
     data: CoupledData
     images: Array
     answers: Array
+    levelled: bool = False
 
 
 def won_shares(
@@ -62,15 +64,16 @@ def leave_out(data: CoupledData, held: Sequence[int], weight: float | str) -> Pa
     """Remove nouns from tensor and matrix; centre, standardise and weight by the others.
 
     ``weight`` is that of the matrix, relative to blocks of equal norm; ``"paper"`` takes the data
-    as it is.
+    as it is, and centres images and predictions over voxels before they are compared.
     """
     tensor, answers = (np.asarray(block.values, dtype=np.float64) for block in data.blocks)
     training = np.setdiff1d(np.arange(len(tensor)), held)
     held_images, held_answers = tensor[held], answers[held]
     tensor, answers = tensor[training], answers[training]
-    centre = tensor.mean(axis=0)
     if weight == "paper":
-        return PairFold(CoupledData(tensor, {0: answers}), held_images - centre, held_answers)
+        held_images -= held_images.mean(axis=1, keepdims=True)
+        return PairFold(CoupledData(tensor, {0: answers}), held_images, held_answers, levelled=True)
+    centre = tensor.mean(axis=0)
     mean, spread = answers.mean(axis=0), answers.std(axis=0)
     spread[spread < 1e-12] = 1.0
     tensor -= centre
@@ -101,6 +104,9 @@ def _won(fold: PairFold, factors: Factors, norms: Array, rule: str, ridge: float
     rows = np.flatnonzero(factors.coverage[1])
     images = np.einsum("ijk,jf->ifk", fold.images[:, rows], voxels[rows], optimize=True)
     gram = voxels[rows].T @ voxels[rows]
+    if fold.levelled:
+        total = voxels[rows].sum(axis=0)
+        gram -= np.outer(total, total) / len(voxels)
     dots = np.einsum("ifk,jfk->ijk", images, guess)
     lengths = np.einsum("jfk,fg,jgk->jk", guess, gram, guess, optimize=True)
     return right(margins(Matches.of(dots[None], norms[None], lengths[None]))[:, 0, 0, 1])

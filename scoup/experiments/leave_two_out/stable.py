@@ -15,7 +15,7 @@ import numpy as np
 
 from scoup.errors import ScoupError
 from scoup.experiments.leave_two_out import choices, folds, rival
-from scoup.experiments.leave_two_out.folds import Products, Setting
+from scoup.experiments.leave_two_out.prepared import Products, Setting
 from scoup.records import Array
 
 log = logging.getLogger(__name__)
