@@ -94,7 +94,7 @@ def test_paper_merge_is_algorithm_3_as_printed():
     data, truth = planted((30, 40, 9), 3, 0, side=20, signed=False)
     fits, samples = pieces(data, 3, 0)
     for rule in (paper, joint):
-        flat, matching = rule.merge(fits, samples, data, complete)
+        flat, matching = rule.merge(fits, samples, data, MergeSpec(finish="complete"))
         masks = Covered(data, matching.rows).expand(flat)
         assert matching.consistent
         assert covered_score(wrap(flat, data, masks), truth) > 0.99
@@ -116,7 +116,7 @@ def test_paper_merge_by_hand():
         Sample(k, (rows[k], np.arange(2), np.arange(2)), (common, np.arange(2), np.arange(2)))
         for k in range(2)
     ]
-    flat, _ = paper.merge([fitted(one), fitted(two)], samples, data, none)
+    flat, _ = paper.merge([fitted(one), fitted(two)], samples, data, MergeSpec())
     # Row 2 comes from the first repetition and row 3 from the second, each over its common norm.
     order = np.argmax(np.abs(flat[0][:2]), axis=0)
     assert sorted(order.tolist()) == [0, 1]
@@ -233,12 +233,12 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
 def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
-    flat, matching = joint.merge(fits, samples, data, complete)
+    flat, matching = joint.merge(fits, samples, data, MergeSpec(finish="complete"))
     flat = rescale(Covered(data, matching.rows).terms, flat, 3)
     costs = []
     for finish in (none, refit, complete):
         covered, finished = Covered(data, matching.rows), list(flat)
-        costs.append(sum(finish.finish(covered, finished)))
+        costs.append(sum(finish.finish(covered, finished, MergeSpec())))
         covered.expand(finished)
         assert cost(data, wrap(finished, data)) == pytest.approx(costs[-1])
     assert (np.diff(costs) <= 0).all()

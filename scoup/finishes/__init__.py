@@ -1,6 +1,6 @@
 """Finishes of a merge: one module each, found by listing this folder.
 
-A finish has one function ``finish(covered, flat) -> losses``. ``flat`` holds the covered rows of
+A finish has one function ``finish(covered, flat, spec) -> losses``. ``flat`` holds the covered rows of
 each of ``[*modes, *sides]`` and is changed in place; the losses are those of each block of the
 whole data. ``LABEL`` is what figures show, and ``JUDGED`` says how the joint merge judges whether a
 further repetition lowers the cost: ``"scaled"`` (by the cost before the finish, in one pass over

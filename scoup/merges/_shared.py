@@ -1,11 +1,14 @@
-"""What the merges share: the record of a matching, and the rows that repetitions hold."""
+"""What the merges share: the record of a matching, rows of samples, similarity of components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from scoup.records import Array, Sample
+from scoup.coupled import CoupledData
+from scoup.factors import column_norms, congruence, match
+from scoup.records import Array, Factors, Fit, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,7 +16,8 @@ class Matching:
     """Which rows of each factor are covered, and what a merge found out about the repetitions.
 
     ``scores`` are the match of each repetition with the ``reference``, ``rejected`` those left out;
-    ``consistent`` tells whether all factors of a repetition got the same permutation.
+    ``consistent`` says whether all factors of a repetition got the same permutation, and
+    ``unscaled`` that the columns come at an arbitrary scale and must be scaled to the data.
     """
 
     rows: tuple[Array, ...]
@@ -21,6 +25,7 @@ class Matching:
     rejected: tuple[int, ...]
     reference: int
     consistent: bool
+    unscaled: bool = False
 
 
 def common_rows(flat: Sequence[Array], sample: Sample) -> list[Array]:
@@ -37,3 +42,77 @@ def sampled_rows(samples: Sequence[Sample]) -> tuple[Array, ...]:
     """
     columns = zip(*(sample.indices for sample in samples), strict=True)
     return tuple(np.unique(np.concatenate(indices)) for indices in columns)
+
+
+def has_mass(factors: Factors) -> bool:
+    """Whether a model is non-zero in any block; the fit of an empty sample is not.
+
+    >>> modes = tuple(np.ones((2, 1)) for _ in range(3))
+    >>> has_mass(Factors(np.zeros(1), modes)), has_mass(Factors(np.ones(1), modes))
+    (False, True)
+    """
+    norms = [column_norms(factor) for factor in factors.flat]
+    order = len(factors.modes)
+    tensor = np.abs(factors.weights) * np.prod(norms[:order], axis=0)
+    matrices = [norms[m] * norms[n] for n, m in enumerate(factors.owners, start=order)]
+    return bool(np.any([tensor, *matrices]))
+
+
+def similarity(one: Sequence[Array], other: Sequence[Array], powers: Array) -> Array:
+    """Weighted congruence of the columns of two models: (F, G).
+
+    ``S[f, g] = prod_n |cos(a_nf, b_ng)| ** powers[n]``; a factor with power 0 has no say.
+
+    >>> A, noise = np.eye(2), np.array([[1.0, -1.0], [1.0, 1.0]])
+    >>> similarity([A, A], [A, noise], np.array([1.0, 0.0])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    cosines = [congruence([left], [right]) for left, right in zip(one, other, strict=True)]
+    return np.prod([cosine**power for cosine, power in zip(cosines, powers, strict=True)], axis=0)
+
+
+def match_score(one: Sequence[Array], other: Sequence[Array], powers: Array) -> float:
+    """Mean similarity of two models after the best matching, from 0 (unrelated) to 1 (the same).
+
+    >>> match_score([np.eye(3)], [np.eye(3)[:, ::-1]], np.ones(1))
+    1.0
+    """
+    return float(match(similarity(one, other, powers))[1].mean())
+
+
+def match_powers(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData) -> Array:
+    """Return how much each factor counts in a match: what its blocks explain, largest 1.
+
+    What a block explains is its weighted norm times the typical share that the fits explain of it,
+    beyond what they would explain of noise. A matrix of noise gets 0 and cannot blur the match.
+
+    >>> from scoup import SCOUP
+    >>> rng = np.random.default_rng(0)
+    >>> A, B, C = (rng.standard_normal((60, 1)) for _ in range(3))
+    >>> tensor, noise = np.einsum("if,jf,kf->ijk", A, B, C), rng.standard_normal((60, 60))
+    >>> model = SCOUP(rank=1).fit(CoupledData(tensor, {0: noise}, weights="balanced"))
+    >>> match_powers(model.fits_, model.samples_, model.data_).round(1).tolist()
+    [1.0, 1.0, 1.0, 0.0]
+    """
+    energies = np.zeros(len(data.sizes))
+    for weight, block in zip(data.block_weights, data.blocks, strict=True):
+        shares = [
+            fit.report.block_fits[block.name]
+            - noise_share([sample.sizes[n] for n in block.factors], fit.factors.rank)
+            for fit, sample in zip(fits, samples, strict=True)
+        ]
+        energies[list(block.factors)] += weight * block.norm2 * max(float(np.median(shares)), 0.0)
+    most = energies.max()
+    return energies / most if most > 0 else np.ones_like(energies)
+
+
+def noise_share(sizes: Sequence[int], rank: int) -> float:
+    """Bound the share that ``rank`` components explain of an array of noise.
+
+    The largest component of standard normal noise has norm ``sum_n sqrt(I_n)`` at most (for a
+    matrix, the edge of the Marchenko-Pastur law), and its squared norm is ``prod_n I_n``.
+
+    >>> noise_share([100, 100], 1), noise_share([2, 2, 2], 5)
+    (0.04, 1.0)
+    """
+    return min(1.0, rank * sum(size**0.5 for size in sizes) ** 2 / max(prod(sizes), 1))
