@@ -39,4 +39,3 @@ def _greedy(products: Array) -> Array:
     for column in products.T:
         order.append(free.pop(int(np.argmax(column[free]))))
     return np.array(order)
-

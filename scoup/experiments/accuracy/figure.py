@@ -8,9 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from scoup.palette import GREY
 from scoup.plot import style
 from scoup.records import Metric
 
+# Finishes that leave rows that were never sampled at zero.
+KEEP_ZEROS = ("none", "refit")
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
@@ -24,13 +27,16 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         runs = table[table.finish == finish]
         for row, name in enumerate(CONTROLS):
             _panel(grid[row, column], runs, name)
-            style.control(grid[row, column], table, CONTROLS[name], "random", "random factors")
+            style.control(grid[row, column], runs, CONTROLS[name], "random", "random factors")
+        if finish in KEEP_ZEROS:
+            _ceiling(grid[1, column], table)
         grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7.5)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[1, 0].set_ylabel("explained share")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    handles, labels = grid[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     style.letter(grid)
     return figure
 
@@ -41,6 +47,12 @@ def _monotone(table: pd.DataFrame) -> str:
     return "monotone: " + ", ".join(
         f"{merge} {100 * share:.0f} %" for merge, share in shares.items()
     )
+
+
+def _ceiling(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw what the sampled rows allow: no merge explains more."""
+    level = table[(table.name == "control_share") & (table.control == "covered")].value.median()
+    axes.axhline(level, color=GREY, linewidth=1, linestyle="-.", label="best on sampled rows")
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
