@@ -69,13 +69,15 @@ def main() -> None:
             print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
-def study(kind: str, sampling: int, noise_matrices: int, seed: int) -> dict[str, Broken]:
+def study(
+    kind: str, sampling: int, noise_matrices: int, seed: int, finishes: Sequence[str] = FINISHES
+) -> dict[str, Broken]:
     """Sample, fit and merge one problem; return which promises were broken, by finish."""
     data = problem(kind, noise_matrices, seed)
     samples = draw(data, SampleSpec(rank=RANK, sampling=sampling, repetitions=REPETITIONS), seed)
     spec = FitSpec(rank=RANK, max_iter=50)
     fits = [fit_repetition(data, sample, spec, seed) for sample in samples]
-    return {finish: compare(fits, samples, data, finish) for finish in FINISHES}
+    return {finish: compare(fits, samples, data, finish) for finish in finishes}
 
 
 def compare(

@@ -10,6 +10,7 @@ from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.merges._shared import (
     Matching,
     common_rows,
+    energies,
     has_mass,
     match_powers,
     match_score,
@@ -43,16 +44,18 @@ def merge_by(
     assign: Assign, fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData
 ) -> tuple[list[Array], Matching]:
     """Merge all repetitions in order, with columns matched by ``assign``."""
+    fits = list(fits)  # they may be read from a file on each access
     repetitions = [fit.factors for fit in fits]
     *_, last = fill(repetitions, samples, assign)
     full = [number for number, factors in enumerate(repetitions) if has_mass(factors)] or [0]
     rejected = tuple(sorted(set(range(len(fits))) - set(full)))
-    powers = match_powers(fits, samples, data)
-    commons = [
-        common_rows(factors.flat, sample)
-        for factors, sample in zip(repetitions, samples, strict=True)
-    ]
-    scores = tuple(match_score(commons[full[0]], common, powers) for common in commons)
+    pairs = list(zip(fits, samples, strict=True))
+    strengths = [energies(fit, sample, data) for fit, sample in pairs]
+    commons = [common_rows(fit.factors.flat, sample) for fit, sample in pairs]
+    scores = tuple(
+        match_score(commons[full[0]], common, match_powers(strengths[full[0]], strength))
+        for common, strength in zip(commons, strengths, strict=True)
+    )
     matching = Matching(sampled_rows(samples), scores, rejected, full[0], last.consistent)
     return last.flat(data.dtype), matching
 

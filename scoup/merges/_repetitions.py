@@ -14,6 +14,7 @@ from scoup.merges._filling import fill
 from scoup.merges._shared import (
     Matching,
     common_rows,
+    energies,
     has_mass,
     match_powers,
     match_score,
@@ -77,7 +78,7 @@ class Repetitions:
         fits = list(fits)  # they may be read from a file on each access
         self.factors = [fit.factors for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
-        self.powers = match_powers(fits, samples, data)
+        self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
         self.commons = [
             _common_part(self.scaled(number), sample) for number, sample in enumerate(samples)
         ]
@@ -143,9 +144,9 @@ class Repetitions:
         """Match of two repetitions, from 0 to 1."""
         pair = min(one, other), max(one, other)
         if pair not in self._scores:
-            same = one == other
+            same, powers = one == other, match_powers(self.energies[one], self.energies[other])
             commons = self.commons[one], self.commons[other]
-            self._scores[pair] = 1.0 if same else match_score(*commons, self.powers)
+            self._scores[pair] = 1.0 if same else match_score(*commons, powers)
         return self._scores[pair]
 
     def explained(self, number: int) -> float:
@@ -187,7 +188,8 @@ class Repetitions:
         """Return how columns align with the reference's: order, certainty, signs per factor."""
         if (reference, number) not in self._alignments:
             targets, columns = self.commons[reference], self.commons[number]
-            order, similar = match(similarity(targets, columns, self.powers))
+            powers = match_powers(self.energies[reference], self.energies[number])
+            order, similar = match(similarity(targets, columns, powers))
             same = number == reference
             certainty = np.ones_like(similar) if same else _certainty(similar)
             order = np.arange(len(order)) if same else order

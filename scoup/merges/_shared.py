@@ -80,30 +80,41 @@ def match_score(one: Sequence[Array], other: Sequence[Array], powers: Array) -> 
     return float(match(similarity(one, other, powers))[1].mean())
 
 
-def match_powers(fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData) -> Array:
-    """Return how much each factor counts in a match: what its blocks explain, largest 1.
+def match_powers(one: Array, other: Array) -> Array:
+    """Return how much each factor counts in the match of two repetitions, from their energies.
 
-    What a block explains is its weighted norm times the typical share that the fits explain of it,
-    beyond what they would explain of noise. A matrix of noise gets 0 and cannot blur the match.
+    The largest is 1. They depend on these two alone, so a match does not change with others.
+
+    >>> match_powers(np.array([2.0, 0.0]), np.array([2.0, 1.0])).tolist()
+    [1.0, 0.25]
+    """
+    both = one + other
+    most = both.max()
+    return both / most if most > 0 else np.ones_like(both)
+
+
+def energies(fit: Fit, sample: Sample, data: CoupledData) -> Array:
+    """Return for each factor what its blocks explain in one repetition.
+
+    That is, summed over the blocks, their weighted squared norms times the share that the fit
+    explains of its sample, beyond what it would explain of noise. The side factor of a matrix of
+    noise gets 0, and cannot blur a match.
 
     >>> from scoup import SCOUP
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((60, 1)) for _ in range(3))
     >>> tensor, noise = np.einsum("if,jf,kf->ijk", A, B, C), rng.standard_normal((60, 60))
-    >>> model = SCOUP(rank=1).fit(CoupledData(tensor, {0: noise}, weights="balanced"))
-    >>> match_powers(model.fits_, model.samples_, model.data_).round(1).tolist()
+    >>> data = CoupledData(tensor, {0: noise}, weights="balanced")
+    >>> model = SCOUP(rank=1, repetitions=1).fit(data)
+    >>> energies(model.fits_[0], model.samples_[0], data).round(1).tolist()
     [1.0, 1.0, 1.0, 0.0]
     """
-    energies = np.zeros(len(data.sizes))
+    totals = np.zeros(len(data.sizes))
     for weight, block in zip(data.block_weights, data.blocks, strict=True):
-        shares = [
-            fit.report.block_fits[block.name]
-            - noise_share([sample.sizes[n] for n in block.factors], fit.factors.rank)
-            for fit, sample in zip(fits, samples, strict=True)
-        ]
-        energies[list(block.factors)] += weight * block.norm2 * max(float(np.median(shares)), 0.0)
-    most = energies.max()
-    return energies / most if most > 0 else np.ones_like(energies)
+        noise = noise_share([sample.sizes[n] for n in block.factors], fit.factors.rank)
+        share = max(fit.report.block_fits[block.name] - noise, 0.0)
+        totals[list(block.factors)] += weight * block.norm2 * share
+    return totals
 
 
 def noise_share(sizes: Sequence[int], rank: int) -> float:
