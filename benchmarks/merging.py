@@ -1,6 +1,6 @@
 """Merging: is the joint merge ever worse than one repetition, fewer of them, or other merges?
 
-``python -m benchmarks.merging --seeds 40`` merges 1 to 5 repetitions of small simulated data, dense
+``python -m benchmarks.merging --seeds 40`` merges 1 to 4 repetitions of small simulated data, dense
 and sparse, at sampling factors from 2 to 32 (where samples of sparse data are tiny or empty), next
 to 0 to 6 matrices of noise. It prints in how many problems each promise of the joint merge broke.
 """
@@ -22,7 +22,7 @@ from scoup.specs import FitSpec, MergeSpec, SampleSpec
 from scoup.tensor import SparseTensor
 
 RANK = 3
-REPETITIONS = 5
+REPETITIONS = 4
 SAMPLING = (2, 4, 8, 16, 32)
 MAX_NOISE_MATRICES = 6
 SHAPES = {"dense": (40, 50, 10), "sparse": (120, 120, 30)}

@@ -308,10 +308,10 @@ def test_matrices_of_noise_do_not_lower_the_match(weights, least):
     """Balanced, the noise counts as much as the tensor and does change what the samples find."""
     rng = np.random.default_rng(0)
     clean, _ = planted((40, 60, 9), 3, 0)
-    for count in (0, 2, 6):
+    for count in (0, 6):
         noise = {1: [rng.standard_normal((60, 30)) for _ in range(count)]} if count else {}
         data = CoupledData(clean.tensor, {**clean.matrices, **noise}, weights=weights)
-        fits, samples = pieces(data, 3, 0, repetitions=6)
+        fits, samples = pieces(data, 3, 0)
         report = merge(fits, samples, data, MergeSpec(finish="complete")).report
         commons = [
             common_rows(f.factors.flat, sample) for f, sample in zip(fits, samples, strict=True)
@@ -319,7 +319,7 @@ def test_matrices_of_noise_do_not_lower_the_match(weights, least):
         plain = [factor_match_score(commons[report.reference], common) for common in commons]
         assert min(report.scores) > least
         assert (np.array(report.scores) >= np.array(plain) - 1e-9).all()
-        assert count < 2 or min(report.scores) > 2 * min(plain)
+        assert not count or min(report.scores) > 2 * min(plain)
         assert report.rejected == ()
 
 

@@ -35,7 +35,9 @@ REJECTED = Measure(
 )
 ROUNDING = 1e-9
 MIN_MONOTONE_SHARE = 0.95
-MAX_RELATIVE_COST = 1.1
+# "Near 1" is what explains this share of what full ALS explains: on noisy data the model of zeros
+# has a relative cost near 1, too.
+MIN_EXPLAINED_SHARE = 0.9
 # Sweeps from the rows of the full fit to the best model that is zero outside the sampled rows.
 CEILING_SWEEPS = 10
 
@@ -182,15 +184,16 @@ def _cost_claims(metrics: Sequence[Metric]) -> Iterator[Claim]:
         if at["finish"] in ("none", "refit"):
             ceiling = _median(pick(metrics, "control_share", control="covered", **where))
             note += f"; sampled rows allow {ceiling:.2g}"
+        zero = pick(metrics, "control_cost", control="zero", **where)
         yield Claim.of(
             f"cost over that of full ALS, on {at['dataset']}",
             pick(runs, "relative_cost", repetitions=last),
             setting=f"{at['plan']}, {last} repetitions, {at['merge']} merge, finish {at['finish']}",
             paper="near 1",
             unit="ratio",
-            bar=MAX_RELATIVE_COST,
+            bar=1 + (1 - MIN_EXPLAINED_SHARE) * (_median(zero) - 1),
             controls={
-                "zero model": pick(metrics, "control_cost", control="zero", **where),
+                "zero model": zero,
                 "random factors, same rows and finish": pick(
                     metrics, "control_cost", control="random", finish=at["finish"], **where
                 ),
