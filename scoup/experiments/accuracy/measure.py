@@ -64,7 +64,7 @@ def _curve(
     model: Model, data: CoupledData, spec: MergeSpec, scale: CostScale, context: Context
 ) -> list[Metric]:
     """Return the metrics of one merge and finish, repetition by repetition."""
-    metrics, raw_costs, at = [], [], spec.to_dict()
+    metrics, raw_costs, at = [], [], _coordinates(spec)
     for count in range(1, len(model.fits) + 1):
         report = _merged(model, count, data, spec).report
         metrics += costs(context, report.cost, scale, repetitions=count, **at)
@@ -73,6 +73,10 @@ def _curve(
     metrics.append(context.metric(MONOTONE, never_rises(raw_costs), **at))
     log.info("%s: relative cost %s", at, [round(scale.relative(cost), 4) for cost in raw_costs])
     return metrics
+
+
+def _coordinates(spec: MergeSpec) -> dict[str, str]:
+    return {"merge": spec.merge, "finish": spec.finish}
 
 
 def _merged(model: Model, count: int, data: CoupledData, spec: MergeSpec) -> Merged:
@@ -89,7 +93,7 @@ def _null(
     counts = dict.fromkeys([1, min(2, len(fits)), len(fits)])
     merges = (merge(fits[:count], model.samples[:count], data, spec) for count in counts)
     null_costs = [merged.report.cost for merged in merges]
-    return context.metric(NULL_MONOTONE, never_rises(null_costs), **spec.to_dict())
+    return context.metric(NULL_MONOTONE, never_rises(null_costs), **_coordinates(spec))
 
 
 def _shuffle_rows(fits: Sequence[Fit], seed: int) -> list[Fit]:

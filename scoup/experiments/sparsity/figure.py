@@ -26,9 +26,9 @@ def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     figure, grid = style.panels(len(datasets))
     for axes, dataset in zip(grid[0], datasets, strict=True):
         runs = table[table.dataset == dataset]
+        _controls(axes, runs)
         for number, (finish, label) in enumerate(style.finishes(table).items()):
             _curve(axes, runs[runs.finish == finish], number, label)
-        _controls(axes, runs)
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
         style.unit_line(axes)
