@@ -52,11 +52,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--kinds", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument("--sampling", nargs="+", type=int, default=list(SAMPLING))
     options = parser.parse_args()
     promises = [field.name for field in fields(Broken)]
     print("| data | s | finish | problems | " + " | ".join(promises) + " | largest |")
     print("|---" * (5 + len(promises)) + "|")
-    for kind, sampling in product(options.kinds, SAMPLING):
+    for kind, sampling in product(options.kinds, options.sampling):
         outcomes = [
             study(kind, sampling, seed % (MAX_NOISE_MATRICES + 1), seed)
             for seed in range(options.seeds)
