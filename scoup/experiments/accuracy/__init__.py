@@ -10,7 +10,7 @@ from scoup.specs import ExperimentSpec, FinishName, MergeName
 
 CAPTIONS = {
     "accuracy": "Cost relative to full ALS, and explained share, against the number of "
-    "repetitions: every run, and the median per merge."
+    "repetitions: every run, and the median per merge. Shares below -1 are cut off."
 }
 
 

@@ -8,12 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from scoup.experiments.accuracy.measure import KEEP_ZEROS
 from scoup.palette import GREY
 from scoup.plot import style
 from scoup.records import Metric
 
-# Finishes that leave rows that were never sampled at zero.
-KEEP_ZEROS = ("none", "refit")
+# A merge that explains less than this is shown by its cost alone.
+MIN_SHOWN_SHARE = -1.0
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
@@ -30,7 +31,8 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
             style.control(grid[row, column], runs, CONTROLS[name], "random", "random factors")
         if finish in KEEP_ZEROS:
             _ceiling(grid[1, column], table)
-        grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7.5)
+        grid[1, column].set_ylim(bottom=max(grid[1, column].get_ylim()[0], MIN_SHOWN_SHARE))
+        grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
@@ -44,7 +46,7 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 def _monotone(table: pd.DataFrame) -> str:
     """Say in how many of the runs no repetition raised the cost."""
     shares = table[table.name == "monotone"].groupby("merge").value.mean()
-    return "monotone: " + ", ".join(
+    return "monotone runs:\n" + ", ".join(
         f"{merge} {100 * share:.0f} %" for merge, share in shares.items()
     )
 

@@ -11,7 +11,7 @@ from scoup.records import Metric
 
 LABELS = {
     "explained_share": "explained share",
-    "match": "match with the reference repetition",
+    "match": "match with the reference",
 }
 
 
@@ -26,7 +26,7 @@ def shared(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
             style.curve(axes, values, "shared", number, str(dataset))
         axes.axvspan(*PAPER_RANGE, color="0.92", zorder=0, label="the paper's range")
         axes.set(xlabel="shared fraction p", ylabel=label)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.05 if name == "match" else None)
     grid[0, 0].legend()
     style.letter(grid)
     return figure
