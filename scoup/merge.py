@@ -1,7 +1,8 @@
 """Merge the repetitions: partial factors, each of one sample, become one model of the whole data.
 
 ``joint`` (the default) gives each repetition one permutation for all of its factors. ``paper``
-matches the columns of each factor separately, as Algorithm 3 prints it.
+matches the columns of each factor separately, as Algorithm 3 prints it. ``authors`` matches all
+factors by the first one, as the authors' own program does.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from scoup.factors import wrap
 from scoup.finishes._covered import Covered
 from scoup.listing import load
 from scoup.machine import release, serial_blas
+from scoup.merges._shared import Matching
 from scoup.metrics import output_size, weigh
 from scoup.records import Array, Clock, Fit, Merged, MergeReport, Sample
 from scoup.scale import rescale
@@ -24,10 +26,10 @@ def merge(
     """Merge fits of samples of ``data``, then finish as ``spec`` says.
 
     Finish ``none`` leaves rows that were never sampled at zero; ``refit`` makes a few ALS sweeps
-    over the covered rows only, which keeps these zeros; ``complete`` adds one full sweep over all
-    rows. ``joint`` leaves out a repetition that would raise the cost, so a further one never does;
-    before ``complete``, whose sweep sets every row anew, it merges all that match. A single
-    repetition that covers everything is returned as it is.
+    over the sampled rows only, which keeps these zeros; ``complete`` adds one full sweep over all
+    rows, and ``prune`` then drops entries that matter little. With ``none`` and ``refit``, a
+    further repetition never raises the cost of ``joint``; before the others it merges all that
+    match. A single repetition that covers everything is returned as it is.
 
     >>> import numpy as np
     >>> from scoup import SCOUP
@@ -45,8 +47,8 @@ def merge(
     with serial_blas():
         release()
         with clock("merge"):
-            flat, matching = rule.merge(fits, samples, data, load("scoup.finishes", spec.finish))
-        losses, coverage = _finish(flat, matching.rows, data, spec, clock)
+            flat, matching = rule.merge(fits, samples, data, spec)
+        losses, coverage = _finish(flat, matching, data, spec, clock)
         factors = wrap(flat, data, coverage)
     named = dict(zip([block.name for block in data.blocks], losses, strict=True))
     report = MergeReport(
@@ -65,14 +67,14 @@ def merge(
 
 
 def _finish(
-    flat: list[Array], rows: tuple[Array, ...], data: CoupledData, spec: MergeSpec, clock: Clock
+    flat: list[Array], matching: Matching, data: CoupledData, spec: MergeSpec, clock: Clock
 ) -> tuple[list[float], tuple[Array, ...]]:
     """Scale and finish covered rows, in place, to whole factors; return losses and coverage."""
     with clock("select"):
-        covered = Covered(data, rows)
-    if load("scoup.merges", spec.merge).NEEDS_SCALE:
+        covered = Covered(data, matching.rows)
+    if matching.unscaled:
         with clock("scale"):
             flat[:] = rescale(covered.terms, flat, data.ndim)
     with clock("finish"):
-        losses = load("scoup.finishes", spec.finish).finish(covered, flat)
+        losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
     return losses, covered.expand(flat)

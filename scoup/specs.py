@@ -280,6 +280,9 @@ class MergeSpec(Spec):
 
     merge: MergeName = "joint"
     finish: FinishName = "none"
+    rise: Positive = Field(
+        0.01, description="finish prune: largest rise of the cost, as a share of the completed one"
+    )
 
 
 class PlanSpec(MergeSpec, SampleSpec, FitSpec):

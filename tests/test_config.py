@@ -132,7 +132,7 @@ def test_a_plan_is_split_among_the_stages_without_a_rest(given):
     plan = config.check(given).plans["scoup"]
     stages = [set(kind.model_fields) for kind in (SampleSpec, FitSpec, MergeSpec)]
     assert set.union(*stages, {"values", "weights"}) == set(type(plan).model_fields)
-    assert plan.part(MergeSpec).to_dict() == {"merge": "joint", "finish": "none"}
+    assert plan.part(MergeSpec).to_dict() == {"merge": "joint", "finish": "none", "rise": 0.01}
 
 
 def test_side_sampling_comes_by_mode_number(given):

@@ -1,20 +1,23 @@
 """The merges and the finishes: contracts of all, and what is special to each."""
 
+from dataclasses import asdict, replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from benchmarks import merging
 from scoup import SCOUP, CoupledData
-from scoup.factors import congruence, factor_match_score, match, wrap
-from scoup.finishes import complete, none, refit
+from scoup.factors import congruence, factor_match_score, match, unwrap, wrap
+from scoup.finishes import complete, none, prune, refit
 from scoup.finishes._covered import Covered
 from scoup.fit import fit
 from scoup.listing import load, members
 from scoup.merge import merge
-from scoup.merges import joint, paper
+from scoup.merges import _repetitions, authors, joint, paper
+from scoup.merges._shared import common_rows, sampled_rows
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
-from scoup.records import Fit, Sample
+from scoup.records import Factors, Fit, Sample
 from scoup.sample import draw
 from scoup.scale import rescale, scaled_cost
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
@@ -94,7 +97,7 @@ def test_paper_merge_is_algorithm_3_as_printed():
     data, truth = planted((30, 40, 9), 3, 0, side=20, signed=False)
     fits, samples = pieces(data, 3, 0)
     for rule in (paper, joint):
-        flat, matching = rule.merge(fits, samples, data, complete)
+        flat, matching = rule.merge(fits, samples, data, MergeSpec(finish="complete"))
         masks = Covered(data, matching.rows).expand(flat)
         assert matching.consistent
         assert covered_score(wrap(flat, data, masks), truth) > 0.99
@@ -116,7 +119,7 @@ def test_paper_merge_by_hand():
         Sample(k, (rows[k], np.arange(2), np.arange(2)), (common, np.arange(2), np.arange(2)))
         for k in range(2)
     ]
-    flat, _ = paper.merge([fitted(one), fitted(two)], samples, data, none)
+    flat, _ = paper.merge([fitted(one), fitted(two)], samples, data, MergeSpec())
     # Row 2 comes from the first repetition and row 3 from the second, each over its common norm.
     order = np.argmax(np.abs(flat[0][:2]), axis=0)
     assert sorted(order.tolist()) == [0, 1]
@@ -233,12 +236,12 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
 def test_refit_and_complete_never_raise_the_cost():
     data, _ = planted((20, 60, 6), 2, 0, noise=0.5)
     fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
-    flat, matching = joint.merge(fits, samples, data, complete)
+    flat, matching = joint.merge(fits, samples, data, MergeSpec(finish="complete"))
     flat = rescale(Covered(data, matching.rows).terms, flat, 3)
     costs = []
     for finish in (none, refit, complete):
         covered, finished = Covered(data, matching.rows), list(flat)
-        costs.append(sum(finish.finish(covered, finished)))
+        costs.append(sum(finish.finish(covered, finished, MergeSpec())))
         covered.expand(finished)
         assert cost(data, wrap(finished, data)) == pytest.approx(costs[-1])
     assert (np.diff(costs) <= 0).all()
@@ -256,3 +259,137 @@ def test_every_merge_and_finish_reports_the_cost_of_its_factors(name, finish):
     assert all(np.isfinite(factor).all() for factor in merged.factors.flat)
     assert load("scoup.merges", name).LABEL
     assert load("scoup.finishes", finish).LABEL
+
+
+def test_authors_merge_by_hand():
+    """The first factor decides for all; only zeros are filled; scales are averaged."""
+    common, swap = np.arange(2), np.array([[0.0, 1.0], [1.0, 0.0]])
+    data = CoupledData(np.ones((4, 4, 2)))
+    report = fit(data, FitSpec(rank=1, max_iter=1)).report
+
+    def repetition(number, columns, extra):
+        rows = np.array([0, 1, 2 + number])
+        first = np.vstack([np.eye(2), extra]) @ columns
+        flat = [first, np.vstack([np.eye(2), [[5.0, 7.0]]]), np.eye(2)]
+        sample = Sample(number, (rows, rows, common), (common,) * 3)
+        return Fit(Factors(np.ones(2), tuple(flat)), report), sample
+
+    fits, samples = zip(
+        repetition(0, np.eye(2), [[2.0, 3.0]]), repetition(1, swap, [[4.0, 6.0]]), strict=True
+    )
+    flat, matching = authors.merge(fits, samples, data, MergeSpec(merge="authors"))
+    np.testing.assert_allclose(flat[0], [[1, 0], [0, 1], [2, 3], [4, 6]])
+    # The second factor follows the first, although its own columns need no change.
+    np.testing.assert_allclose(flat[1], [[1, 1], [1, 1], [5, 7], [7, 5]])
+    assert matching.consistent
+
+
+def test_a_repetition_without_mass_is_left_out():
+    data, truth = planted((30, 40, 9), 3, 0, side=20)
+    fits, samples = pieces(data, 3, 0)
+    empty = Fit(
+        Factors(np.zeros(3), tuple(np.zeros_like(f) for f in fits[0].factors.modes),
+                {0: np.zeros_like(fits[0].factors.sides[0][0])}),
+        replace(fits[0].report, block_fits={"tensor": 1.0, "matrix0": 1.0}),
+    )  # fmt: skip
+    spoilt = [empty, *fits[1:]]
+    for name in MERGES:
+        report = merge(spoilt, samples, data, MergeSpec(merge=name)).report
+        assert report.rejected == (0,)
+        assert report.reference != 0
+    merged = merge(spoilt, samples, data, MergeSpec())
+    assert covered_score(merged.factors, truth) > 0.99
+    everything = [empty] * len(fits)
+    assert merge(everything, samples, data, MergeSpec()).report.cost == zero_cost(data)
+
+
+@pytest.mark.parametrize(("weights", "least"), [("paper", 0.95), ("balanced", 0.4)])
+def test_matrices_of_noise_do_not_lower_the_match(weights, least):
+    """Balanced, the noise counts as much as the tensor and does change what the samples find."""
+    rng = np.random.default_rng(0)
+    clean, _ = planted((40, 60, 9), 3, 0)
+    for count in (0, 6):
+        noise = {1: [rng.standard_normal((60, 30)) for _ in range(count)]} if count else {}
+        data = CoupledData(clean.tensor, {**clean.matrices, **noise}, weights=weights)
+        fits, samples = pieces(data, 3, 0)
+        report = merge(fits, samples, data, MergeSpec(finish="complete")).report
+        commons = [
+            common_rows(f.factors.flat, sample) for f, sample in zip(fits, samples, strict=True)
+        ]
+        plain = [factor_match_score(commons[report.reference], common) for common in commons]
+        assert min(report.scores) > least
+        assert (np.array(report.scores) >= np.array(plain) - 1e-9).all()
+        assert not count or min(report.scores) > 2 * min(plain)
+        assert report.rejected == ()
+
+
+@pytest.mark.parametrize("finish", ["refit", "complete", "prune"])
+def test_a_finish_that_sweeps_sets_every_sampled_row(finish):
+    """Alignment needs matching repetitions; coverage does not."""
+    data, _ = planted((40, 50, 9), 3, 0, side=30, noise=0.1)
+    fits, samples = pieces(data, 3, 0, repetitions=4)
+    rng = np.random.default_rng(0)
+    nonsense = [rng.standard_normal(factor.shape) for factor in fits[3].factors.flat]
+    spoilt = [*fits[:3], Fit(fits[3].factors.replace_flat(nonsense), fits[3].report)]
+    factors = merge(spoilt, samples, data, MergeSpec(finish=finish)).factors
+    for mask, rows in zip(factors.coverage, sampled_rows(samples), strict=True):
+        assert mask[rows].all()
+    good = merge(fits, samples, data, MergeSpec(finish=finish)).report.cost
+    assert cost(data, factors) <= 1.02 * good
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(("sampling", "noise_matrices"), [(2, 0), (16, 6), (32, 1)])
+def test_joint_is_never_worse_than_what_it_could_have_been(kind, sampling, noise_matrices):
+    """A part of ``python -m benchmarks.merging``: one repetition, fewer, other merges."""
+    broken = merging.study(kind, sampling, noise_matrices, seed=0, finishes=("none", "refit"))
+    for finish, excess in broken.items():
+        assert max(asdict(excess).values()) <= merging.ROUNDING_SHARE, (finish, excess)
+
+
+def test_admission_does_not_depend_on_the_number_of_referees(monkeypatch):
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=1.0)
+    fits, samples = pieces(data, 3, 0, sampling=(3, 10, 1), repetitions=6)
+    monkeypatch.setattr(_repetitions, "MAX_REFEREES", 1)
+    costs = [merge(fits[:r], samples[:r], data, MergeSpec()).report.cost for r in range(1, 7)]
+    assert (np.diff(costs) <= 1e-12 * costs[0]).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_pruning_keeps_its_bound_and_drops_more_when_it_may(missing):
+    data, _ = planted((20, 60, 6), 2, 0, noise=0.3)
+    if missing:
+        observed = np.random.default_rng(0).random((20, 60, 6)) > missing
+        data = CoupledData(data.tensor, data.matrices, observed)
+    fits, samples = pieces(data, 2, 0, sampling=(2, 5, 1))
+    completed = merge(fits, samples, data, MergeSpec(finish="complete")).report
+    sizes = [completed.output_size]
+    for rise in (0.0, 0.01, 0.1, 10.0):
+        merged = merge(fits, samples, data, MergeSpec(finish="prune", rise=rise))
+        assert merged.report.cost <= (1 + rise) * completed.cost * (1 + 1e-12)
+        assert merged.report.cost == pytest.approx(cost(data, merged.factors), rel=1e-6)
+        sizes.append(merged.report.output_size)
+    assert (np.diff(sizes) <= 0).all()
+    assert sizes[-1] < sizes[0] / 2
+
+
+def test_the_update_of_kept_entries_is_least_squares_on_them():
+    rng = np.random.default_rng(0)
+    design, target = rng.standard_normal((30, 4)), rng.standard_normal((30, 50))
+    factor = rng.standard_normal((50, 4)) * (rng.random((50, 4)) < 0.6)
+    solution = prune.least_squares_of_kept(design.T @ design, target.T @ design, factor)
+    for row, kept in enumerate(factor != 0):
+        expected = np.zeros(4)
+        expected[kept] = np.linalg.lstsq(design[:, kept], target[:, row], rcond=None)[0]
+        np.testing.assert_allclose(solution[row], expected, atol=1e-10)
+
+
+def test_the_energy_of_an_entry_is_the_rise_of_the_cost_without_it():
+    data, _ = planted((8, 9, 7), 2, 0, noise=0.3)
+    flat = unwrap(fit(data, FitSpec(rank=2, max_iter=2000, tol=0)).factors)
+    energies, least = prune.entry_energies(terms_of(data), flat), cost(data, wrap(flat, data))
+    for position, (row, column) in product(range(4), [(0, 0), (5, 1)]):
+        without = [factor.copy() for factor in flat]
+        without[position][row, column] = 0.0
+        rise = cost(data, wrap(without, data)) - least
+        assert rise == pytest.approx(energies[position][row, column], rel=1e-3, abs=1e-6)

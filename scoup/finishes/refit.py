@@ -2,21 +2,23 @@
 
 from scoup.finishes._covered import Covered
 from scoup.records import Array
+from scoup.specs import MergeSpec
 
 LABEL = "after refit"
 JUDGED = "finished"
 SWEEPS = 3
 
 
-def finish(covered: Covered, flat: list[Array]) -> list[float]:
+def finish(covered: Covered, flat: list[Array], spec: MergeSpec) -> list[float]:
     """Sweep over the covered rows; return the losses.
 
     >>> import numpy as np
     >>> from scoup import CoupledData
     >>> rows = tuple(np.arange(2) for _ in range(3))
     >>> covered = Covered(CoupledData(np.full((2, 2, 2), 8.0)), rows)
-    >>> finish(covered, [np.ones((2, 1)) for _ in range(3)])
+    >>> finish(covered, [np.ones((2, 1)) for _ in range(3)], MergeSpec())
     [0.0]
     """
+    del spec
     covered.sweep(flat, SWEEPS)
     return covered.losses(flat)

@@ -1,7 +1,7 @@
 """Merges of repetitions: one module each, found by listing this folder.
 
-A merge has one function ``merge(fits, samples, data, finish) -> (flat, Matching)``. ``flat`` holds
-the covered rows, numbered in ``Matching.rows``, of each of ``[*modes, *sides]``; ``finish`` is the
-module of the finish that follows. ``LABEL`` is what figures show; ``NEEDS_SCALE`` says that the
-columns come at an arbitrary scale and must be scaled to the data.
+A merge has one function ``merge(fits, samples, data, spec) -> (flat, Matching)``. ``flat`` holds
+the covered rows, numbered in ``Matching.rows``, of each of ``[*modes, *sides]``; ``spec`` is the
+:class:`~scoup.specs.MergeSpec`, which names the finish that follows. ``LABEL`` is what figures
+show.
 """

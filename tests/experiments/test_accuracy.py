@@ -78,11 +78,19 @@ def test_all_plans_are_measured_each_on_its_own_view(given, outcome):
         assert metric.value == again.report.cost / reference
 
 
-def test_random_factors_are_worse_than_every_completed_model(half):
-    (chance,) = pick(half, "control_share", control="random")
-    assert 0 <= chance.value < 0.2
-    runs = pick(half, "explained_share", finish="complete")
-    assert all(run.value > chance.value for run in runs)
+def test_random_factors_on_the_same_rows_are_worse_than_every_merge(half):
+    for finish in SPEC.finishes:
+        (chance,) = pick(half, "control_share", control="random", finish=finish)
+        runs = pick(half, "explained_share", merge="joint", finish=finish, repetitions=4)
+        assert all(run.value > chance.value for run in runs)
+    assert pick(half, "control_share", control="random", finish="none")[0].value < 0.2
+
+
+def test_no_merge_passes_what_the_sampled_rows_allow(half):
+    (ceiling,) = pick(half, "control_share", control="covered")
+    shares = [run.value for run in pick(half, "explained_share", finish="none")]
+    assert max(shares) <= ceiling.value + 1e-6
+    assert ceiling.value < 1
 
 
 def test_a_sequence_may_rise_by_rounding_only():
@@ -90,15 +98,34 @@ def test_a_sequence_may_rise_by_rounding_only():
     assert not never_rises([1.0, 1.0 + 1e-6])
 
 
-def test_claims_are_judged_with_their_provenance(outcome):
+def test_every_claim_names_its_setting_and_what_a_control_got(outcome):
     judged = claims(outcome.metrics)
-    assert len(judged) == 3  # two merges, and the cost after the last repetition
+    # For each plan: joint with two finishes and paper with none, monotone and relative cost.
+    assert len(judged) == 2 * 3 * 2
+    assert len({(claim.claim, claim.setting) for claim in judged}) == len(judged)
+    assert all(claim.controls for claim in judged)
     assert {(claim.experiment, claim.provenance) for claim in judged} == {("accuracy", "simulated")}
 
 
-def test_claims_need_no_finish_that_was_left_out(outcome):
-    complete = [metric for metric in outcome.metrics if metric.at.get("finish") != "none"]
-    assert claims(complete) == []
+def test_what_holds_by_construction_is_said_to_and_cannot_tell(outcome):
+    (claim,) = (
+        c for c in claims(outcome.metrics) if "by construction" in c.note and "half" in c.setting
+    )
+    assert claim.ours == 1.0
+    assert claim.controls == {"repetitions with shuffled rows": 1.0}
+    assert claim.verdict == "cannot tell"
+
+
+def test_no_claim_holds_on_noise():
+    spec = SPEC.replace(plans=["half"], merges=["joint", "paper", "authors"])
+    metrics = []
+    for seed in range(4):  # by chance the cost falls with every repetition of one of them
+        noise = planted((12, 14, 8), 2, seed=seed, noise=30.0)[0]
+        models = [model(noise, name, plan) for name, plan in (("full", FULL), ("half", HALF))]
+        metrics += measure(inputs(noise, *models), spec, CONTEXT.on(seed=seed)).metrics
+    judged = claims(metrics)
+    assert judged
+    assert not [claim for claim in judged if claim.verdict == "holds"]
 
 
 def test_the_figure_is_readable(half):

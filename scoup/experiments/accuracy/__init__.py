@@ -10,7 +10,7 @@ from scoup.specs import ExperimentSpec, FinishName, MergeName
 
 CAPTIONS = {
     "accuracy": "Cost relative to full ALS, and explained share, against the number of "
-    "repetitions: every run, and the median per merge."
+    "repetitions: every run, and the median per merge. Shares below -1 are cut off."
 }
 
 
@@ -22,7 +22,7 @@ class Spec(ExperimentSpec):
     )
     baseline: str = Field("full", description="plan that costs are compared with")
     merges: list[MergeName] = Field(
-        ["joint", "paper"], min_length=1, description="merges to compare"
+        ["joint", "paper", "authors"], min_length=1, description="merges to compare"
     )
     finishes: list[FinishName] = Field(
         ["none", "refit", "complete"], min_length=1, description="finishes to compare"

@@ -5,10 +5,14 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.experiments.accuracy.measure import KEEP_ZEROS
+from scoup.palette import GREY
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure, MaxNLocator
 from scoup.records import Metric
 
+# A merge that explains less than this is shown by its cost alone.
+MIN_SHOWN_SHARE = -1.0
 CONTROLS = {"relative_cost": "control_cost", "explained_share": "control_share"}
 
 
@@ -22,13 +26,17 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         runs = table[table.finish == finish]
         for row, name in enumerate(CONTROLS):
             _panel(grid[row, column], runs, name)
-            style.control(grid[row, column], table, CONTROLS[name], "random", "random factors")
-        grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7.5)
+            style.control(grid[row, column], runs, CONTROLS[name], "random", "random factors")
+        if finish in KEEP_ZEROS:
+            _ceiling(grid[1, column], table)
+        grid[1, column].set_ylim(bottom=max(grid[1, column].get_ylim()[0], MIN_SHOWN_SHARE))
+        grid[0, column].set_title(f"{label}\n{_monotone(runs)}", fontsize=7)
         style.plain_log(grid[0, column].yaxis)
         grid[1, column].set_xlabel("repetitions r")
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     grid[1, 0].set_ylabel("explained share")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    handles, labels = grid[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     style.letter(grid)
     return figure
 
@@ -36,9 +44,15 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 def _monotone(table: pd.DataFrame) -> str:
     """Say in how many of the runs no repetition raised the cost."""
     shares = table[table.name == "monotone"].groupby("merge").value.mean()
-    return "monotone: " + ", ".join(
+    return "monotone runs:\n" + ", ".join(
         f"{merge} {100 * share:.0f} %" for merge, share in shares.items()
     )
+
+
+def _ceiling(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw what the sampled rows allow: no merge explains more."""
+    level = table[(table.name == "control_share") & (table.control == "covered")].value.median()
+    axes.axhline(level, color=GREY, linewidth=1, linestyle="-.", label="best on sampled rows")
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:

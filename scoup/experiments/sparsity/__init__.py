@@ -6,11 +6,11 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
-from scoup.specs import ExperimentSpec, FinishName
+from scoup.specs import ExperimentSpec, FinishName, Positive
 
 CAPTIONS = {
-    "sparsity": "Cost against output size, both relative to full ALS, as fewer and fewer indices "
-    "are kept."
+    "sparsity": "Cost against output size, both relative to full ALS: fewer and fewer indices "
+    "kept, small entries pruned, and full ALS with its smallest entries set to zero."
 }
 
 
@@ -20,7 +20,10 @@ class Spec(ExperimentSpec):
     plans: list[str] = Field(min_length=1, description="plans that keep fewer and fewer indices")
     baseline: str = Field("full", description="plan that sizes and costs are compared with")
     finishes: list[FinishName] = Field(
-        ["none", "refit"], min_length=1, description="finishes to compare"
+        ["none", "refit", "prune"], min_length=1, description="finishes to compare"
+    )
+    rises: list[Positive] = Field(
+        [0.005, 0.1], min_length=1, description="rises of the cost that finish prune may cause"
     )
 
 

@@ -5,12 +5,16 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.experiments.sparsity.measure import DROP_CONTROLS
 from scoup.listing import members
+from scoup.palette import GREY
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
 from scoup.records import Metric
 
-PLANTED = ("control_cost", "planted_output_size")
+# Beyond this relative cost a curve of a control says no more.
+MAX_SHOWN_COST = 3.0
+CONTROL = ("control_cost", "control_output_size")
 
 
 def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
@@ -21,12 +25,13 @@ def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     figure, grid = style.panels(len(datasets))
     for axes, dataset in zip(grid[0], datasets, strict=True):
         runs = table[table.dataset == dataset]
+        _controls(axes, runs)
         for number, (finish, label) in enumerate(style.finishes(table).items()):
             _curve(axes, runs[runs.finish == finish], number, label)
-        _controls(axes, runs)
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
         style.unit_line(axes)
+        style.plain_log(axes.xaxis)
         style.plain_log(axes.yaxis)
     grid[0, 0].set_ylabel("cost / cost of full ALS")
     handles = {
@@ -34,22 +39,36 @@ def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         for axes in grid[0]
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles))
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
     style.letter(grid)
     return figure
 
 
 def _controls(axes: Axes, table: pd.DataFrame) -> None:
-    """Mark the cost of random factors and, if there are any, cost and size of the planted ones."""
+    """Draw random factors, full ALS with entries set to zero and, if any, the planted factors."""
     style.control(axes, table, "control_cost", "random", "random factors")
-    planted = table[table.name.isin(PLANTED) & (table.get("control", "") == "planted")]
+    controls = table[table.name.isin(CONTROL) & table.get("control", pd.Series(dtype=str)).notna()]
+    number = len(members("scoup.finishes"))
+    for name, label in DROP_CONTROLS.items():
+        levels = controls[controls.control == name]
+        if len(levels):
+            curve = levels.groupby(["dropped", "name"]).value.median().unstack()
+            curve = curve[curve.control_cost <= MAX_SHOWN_COST]
+            line = style.LINES[number % len(style.LINES)]
+            points = curve.control_output_size, curve.control_cost
+            axes.plot(*points, label=label, color=GREY, linewidth=1, linestyle=line)
+        number += 1
+    planted = controls[controls.control == "planted"]
     if len(planted):
         level = planted.groupby("name").value.median()
-        look = style.look(len(members("scoup.finishes")))
-        axes.errorbar([level.planted_output_size], [level.control_cost], label="planted", **look)
+        point = [level.control_output_size], [level.control_cost]
+        axes.errorbar(*point, label="planted", **style.look(number))
 
 
 def _curve(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:
-    size = style.quartiles(table[table.name == "relative_output_size"], "plan").sort_values("mid")
-    cost = style.quartiles(table[table.name == "relative_cost"], "plan").loc[size.index]
-    style.points(axes, size, cost, label=label, **style.look(number))
+    """Draw size and cost of a finish: a curve over plans, or a point per plan and rise."""
+    by = ["plan", "rise"] if "rise" in table and table.rise.notna().all() else ["plan"]
+    size = style.quartiles(table[table.name == "relative_output_size"], by).sort_values("mid")
+    cost = style.quartiles(table[table.name == "relative_cost"], by).loc[size.index]
+    look = style.look(number) | ({"linestyle": "none"} if len(by) > 1 else {})
+    style.points(axes, size, cost, label=label, **look)

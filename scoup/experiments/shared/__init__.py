@@ -1,0 +1,26 @@
+"""Shared: how much of each sample the repetitions have to share."""
+
+from pydantic import Field
+
+from scoup.datasets import Traits
+from scoup.specs import ExperimentSpec
+
+CAPTIONS = {
+    "shared": "Explained share of the merged model, and match of its repetitions, against the "
+    "fraction p of each sample that all repetitions share; the paper's range is shaded."
+}
+
+
+class Spec(ExperimentSpec):
+    """Settings of the experiment."""
+
+    plans: list[str] = Field(
+        min_length=2, description="plans that differ in their shared fraction alone"
+    )
+    baseline: str = Field("full", description="plan that costs are compared with")
+
+
+def suits(traits: Traits) -> str:
+    """Return nothing: any data will do."""
+    del traits
+    return ""

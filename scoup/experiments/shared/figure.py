@@ -1,0 +1,32 @@
+"""Draw explained share and match against the shared fraction."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from scoup.experiments.shared.measure import PAPER_RANGE
+from scoup.plot import style
+from scoup.records import Metric
+
+LABELS = {
+    "explained_share": "explained share",
+    "match": "match with the reference",
+}
+
+
+def shared(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
+    """Draw a panel for each measure and a curve for each data set."""
+    del material
+    table = style.frame(metrics)
+    figure, grid = style.panels(len(LABELS), height=2.6)
+    for axes, (name, label) in zip(grid[0], LABELS.items(), strict=True):
+        runs = table[table.name == name]
+        for number, (dataset, values) in enumerate(runs.groupby("dataset")):
+            style.curve(axes, values, "shared", number, str(dataset))
+        axes.axvspan(*PAPER_RANGE, color="0.92", zorder=0, label="the paper's range")
+        axes.set(xlabel="shared fraction p", ylabel=label)
+        axes.set_ylim(0, 1.05 if name == "match" else None)
+    grid[0, 0].legend()
+    style.letter(grid)
+    return figure

@@ -1,0 +1,253 @@
+"""The repetitions of a joint merge: how well each two match, and averages of those that do."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoup.coupled import CoupledData
+from scoup.factors import column_norms, match, scale_columns, unwrap
+from scoup.finishes._covered import Covered
+from scoup.merges import authors, paper
+from scoup.merges._filling import fill
+from scoup.merges._shared import (
+    Matching,
+    common_rows,
+    energies,
+    has_mass,
+    match_powers,
+    match_score,
+    sampled_rows,
+    similarity,
+)
+from scoup.records import Array, Factors, Fit, Sample
+from scoup.scale import scaled_cost
+
+# A repetition whose match with the reference is below this share of the median found other
+# components.
+MIN_SHARE_OF_MEDIAN_MATCH = 0.5
+# Two components with less similar common rows than this are unrelated: there is nothing to merge.
+MIN_SIMILARITY = 1e-3
+# A column with a smaller share of its norm in the common rows has no common part: those are
+# rounding errors.
+MIN_COMMON_SHARE = 1e-6
+# Only the first so many may become the reference: to compare every two of a thousand repetitions
+# takes longer than to fit them.
+MAX_REFEREES = 16
+# The other merges, whose models are tried too: none is ever better than the joint merge.
+RIVALS = (paper.assign, authors.assign)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model with one row for each row that any repetition holds; zeros where it has none.
+
+    ``matched`` are the repetitions in it, ``unscaled`` says that its columns are at an arbitrary
+    scale.
+    """
+
+    flat: list[Array]
+    matched: tuple[int, ...]
+    reference: int
+    consistent: bool = True
+    unscaled: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums of matched columns over the ``matched`` repetitions, and sums of the weights.
+
+    One row for each row that any repetition holds.
+    """
+
+    reference: int
+    matched: tuple[int, ...]
+    totals: list[Array]
+    weights: list[Array]
+
+
+class Repetitions:
+    """Repetitions whose columns have common parts of unit norm, and how well each two match.
+
+    ``full`` are those with mass.
+    """
+
+    def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData) -> None:
+        self.data, self.samples, self.rows = data, samples, sampled_rows(samples)
+        fits = list(fits)  # they may be read from a file on each access
+        self.factors = [fit.factors for fit in fits]
+        self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
+        self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
+        self.commons = [
+            _common_part(self.scaled(number), sample) for number, sample in enumerate(samples)
+        ]
+        self._scores: dict[tuple[int, int], float] = {}
+        self._explained: dict[int, float] = {}
+        self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
+        self._recent: deque[Sums] = deque(maxlen=2)
+
+    def average(self, chosen: Sequence[int]) -> Candidate:
+        """Average the columns of those of the chosen repetitions that match."""
+        reference = _reference(self, chosen)
+        matched = _matching(self, chosen, reference)
+        sums = self._sums(reference, matched)
+        flat = [
+            np.divide(total, weight, out=np.zeros_like(total), where=weight > 0).astype(
+                self.data.dtype, copy=False
+            )
+            for total, weight in zip(sums.totals, sums.weights, strict=True)
+        ]
+        return Candidate(unit_columns(flat), matched, reference)
+
+    def alone(self, number: int) -> Candidate:
+        """Return one repetition as it was fitted."""
+        flat = self.expand(unwrap(self.factors[number]), self.samples[number].indices)
+        return Candidate(flat, (number,), number, unscaled=False)
+
+    def rivals(self) -> Iterator[list[Candidate]]:
+        """Yield the models of the other merges after 1, 2, ... repetitions."""
+        merges = [fill(self.factors, self.samples, assign) for assign in RIVALS]
+        for count, models in enumerate(zip(*merges, strict=True), start=1):
+            matched = tuple(number for number in self.full if number < count) or (0,)
+            yield [
+                Candidate(model.flat(self.data.dtype), matched, matched[0], model.consistent)
+                for model in models
+            ]
+
+    def expand(self, flat: Sequence[Array], rows: Sequence[Array]) -> list[Array]:
+        """Put ``rows`` into factors with one row for each row that any repetition holds."""
+        whole = [np.zeros((len(index), flat[0].shape[1]), flat[0].dtype) for index in self.rows]
+        for factor, position, part in zip(whole, self._positions(rows), flat, strict=True):
+            factor[position] = part
+        return whole
+
+    def select(self, flat: Sequence[Array], rows: Sequence[Array]) -> list[Array]:
+        """Return ``rows`` of a candidate."""
+        positions = self._positions(rows)
+        return [
+            factor if len(factor) == len(position) else factor[position]
+            for factor, position in zip(flat, positions, strict=True)
+        ]
+
+    def matching(self, best: Candidate, rows: tuple[Array, ...]) -> Matching:
+        """Report which repetitions are in a candidate, and how well each matches its reference."""
+        rejected = tuple(sorted(set(range(len(self.factors))) - set(best.matched)))
+        scores = tuple(self.score(best.reference, number) for number in range(len(self.factors)))
+        return Matching(rows, scores, rejected, best.reference, best.consistent, best.unscaled)
+
+    def scaled(self, number: int) -> list[Array]:
+        """Return scaled factors; made on demand, since all together are as large as the fits."""
+        return _unit_common(self.factors[number], self.samples[number])
+
+    def score(self, one: int, other: int) -> float:
+        """Match of two repetitions, from 0 to 1."""
+        pair = min(one, other), max(one, other)
+        if pair not in self._scores:
+            same, powers = one == other, match_powers(self.energies[one], self.energies[other])
+            commons = self.commons[one], self.commons[other]
+            self._scores[pair] = 1.0 if same else match_score(*commons, powers)
+        return self._scores[pair]
+
+    def explained(self, number: int) -> float:
+        """Squares of the whole data that a repetition explains, weighted."""
+        if number not in self._explained:
+            terms = Covered(self.data, self.samples[number].indices).terms
+            norm2 = sum(term.weight * term.norm2 for term in terms)
+            self._explained[number] = norm2 - scaled_cost(terms, unit_columns(self.scaled(number)))
+        return self._explained[number]
+
+    def _positions(self, rows: Sequence[Array]) -> list[Array]:
+        return [np.searchsorted(whole, index) for whole, index in zip(self.rows, rows, strict=True)]
+
+    def _sums(self, reference: int, matched: tuple[int, ...]) -> Sums:
+        """Sum up repetitions aligned with the reference, continuing from a recent sum."""
+        recent = [
+            sums
+            for sums in self._recent
+            if sums.reference == reference and matched[: len(sums.matched)] == sums.matched
+        ]
+        start = max(recent, key=lambda sums: len(sums.matched), default=None)
+        totals = [total.copy() for total in start.totals] if start else self._zeros()
+        weights = [weight.copy() for weight in start.weights] if start else self._zeros()
+        for number in matched[len(start.matched) if start else 0 :]:
+            order, certainty, signs = self._alignment(reference, number)
+            positions = self._positions(self.samples[number].indices)
+            for n, (factor, position) in enumerate(
+                zip(self.scaled(number), positions, strict=True)
+            ):
+                totals[n][position] += certainty * signs[n] * factor[:, order]
+                weights[n][position] += certainty
+        self._recent.append(Sums(reference, matched, totals, weights))
+        return self._recent[-1]
+
+    def _zeros(self) -> list[Array]:
+        return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
+
+    def _alignment(self, reference: int, number: int) -> tuple[Array, Array, list[Array]]:
+        """Return how columns align with the reference's: order, certainty, signs per factor."""
+        if (reference, number) not in self._alignments:
+            targets, columns = self.commons[reference], self.commons[number]
+            powers = match_powers(self.energies[reference], self.energies[number])
+            order, similar = match(similarity(targets, columns, powers))
+            same = number == reference
+            certainty = np.ones_like(similar) if same else _certainty(similar)
+            order = np.arange(len(order)) if same else order
+            signs = [_signs(t, c[:, order]) for t, c in zip(targets, columns, strict=True)]
+            self._alignments[reference, number] = order, certainty, signs
+        return self._alignments[reference, number]
+
+
+def _certainty(similar: Array) -> Array:
+    """Weight of a matched component where several repetitions hold the same row; 0 if unmatched."""
+    return np.where(similar < MIN_SIMILARITY, 0.0, similar**2)
+
+
+def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
+    """Scale each column so that its common part has norm 1, or all of it if it has none."""
+    scaled = []
+    for factor, rows in zip(unwrap(factors), sample.common_rows, strict=True):
+        common, whole = column_norms(factor[rows]), column_norms(factor)
+        scaled.append(scale_columns(factor, np.where(_is_common(common, whole), common, whole)))
+    return scaled
+
+
+def _common_part(scaled: Sequence[Array], sample: Sample) -> list[Array]:
+    """Return the common rows; a column that has no common part becomes zero and matches nothing."""
+    parts = common_rows(scaled, sample)
+    return [
+        np.where(_is_common(column_norms(part), column_norms(factor)), part, 0)
+        for part, factor in zip(parts, scaled, strict=True)
+    ]
+
+
+def _is_common(common: Array, whole: Array) -> Array:
+    return common > MIN_COMMON_SHARE * whole
+
+
+def unit_columns(flat: Sequence[Array]) -> list[Array]:
+    """Scale all columns to norm 1: the scale of each component is then well conditioned."""
+    return [scale_columns(factor, column_norms(factor)) for factor in flat]
+
+
+def _reference(repetitions: Repetitions, chosen: Sequence[int]) -> int:
+    """The repetition that agrees best with the others; what it explains decides ties."""
+    referees = list(chosen[:MAX_REFEREES])
+    if len(referees) == 1:
+        return referees[0]
+    agreement = {n: np.mean([repetitions.score(n, other) for other in referees]) for n in referees}
+    bar = max(agreement.values()) - 1e-9
+    ties = [number for number in referees if agreement[number] >= bar]
+    return max(ties, key=repetitions.explained) if len(ties) > 1 else ties[0]
+
+
+def _matching(repetitions: Repetitions, chosen: Sequence[int], reference: int) -> tuple[int, ...]:
+    """Those whose match with the reference is not far below the typical one."""
+    scores = {number: repetitions.score(reference, number) for number in chosen}
+    others = [score for number, score in scores.items() if number != reference]
+    bar = MIN_SHARE_OF_MEDIAN_MATCH * float(np.median(others)) if len(others) > 1 else 0.0
+    return tuple(n for n, score in scores.items() if n == reference or score >= bar)
+
+
+def _signs(left: Array, right: Array) -> Array:
+    return np.where(np.einsum("if,if->f", left, right) < 0, -1.0, 1.0)
