@@ -17,51 +17,62 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoup.track.log import DIGEST_TAG, EXPERIMENT_TAGS, log_run, mark_finished
-from scoup.track.runs import TrackedRun
+from scoup.track.log import DIGEST_TAG, experiment_tags, log_run, mark_finished
+from scoup.track.runs import TrackedExperiment, TrackedRun
 
 DATABASE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
-EXPERIMENT_ID = "1"  # the first that a new store creates
 _SCRATCH_PREFIX = ".mlflow-building-"
 
 
-def build(runs: Sequence[TrackedRun], folder: Path, name: str) -> dict[str, Any]:
-    """Build ``folder/mlflow.db`` from ``runs``, unless it holds exactly these already."""
-    digests = [run.digest for run in runs]
-    digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()
+def build(experiments: Sequence[TrackedExperiment], folder: Path, name: str) -> dict[str, Any]:
+    """Build ``folder/mlflow.db`` from experiments, unless it holds exactly these already."""
+    digests = [experiment.digest for experiment in experiments]
+    digest = hashlib.sha256("\n".join([name, *digests]).encode()).hexdigest()
     with _locked(folder):
         for leftover in folder.glob(f"{_SCRATCH_PREFIX}*"):  # of a build that was killed
             shutil.rmtree(leftover, ignore_errors=True)
         if current_digest(folder) == digest:
             os.utime(folder / DATABASE)
         else:
-            _build(runs, digests, folder, name, digest)
+            _build(experiments, folder, name, digest)
         _remove_stale_artifacts(folder)
-    store = {"store": DATABASE, "experiment": name, "experiment_id": EXPERIMENT_ID}
-    return {**store, "runs": len(runs), "digest": digest}
+    count = sum(len(experiment.runs) for experiment in experiments)
+    return {"store": DATABASE, "experiments": name, "runs": count, "digest": digest}
 
 
 def _build(
-    runs: Sequence[TrackedRun], digests: Sequence[str], folder: Path, name: str, digest: str
+    experiments: Sequence[TrackedExperiment], folder: Path, name: str, digest: str
 ) -> None:
     from mlflow.tracking import MlflowClient
 
-    artifacts = _artifacts(folder)
     with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch, _unsynced():
-        database, pending = Path(scratch, DATABASE), Path(scratch, EXPERIMENT_ID)
+        database, pending = Path(scratch, DATABASE), Path(scratch, ARTIFACTS)
         client = MlflowClient(f"sqlite:///{database.absolute()}")
-        tags = {**EXPERIMENT_TAGS, DIGEST_TAG: digest}
-        experiment = client.create_experiment(name, f"mlflow-artifacts:/{EXPERIMENT_ID}", tags)
-        for run, run_digest in zip(runs, digests, strict=True):
-            run_id = log_run(client, experiment, run, run_digest)
-            _place_artifacts(run, pending / run_id / "artifacts")
-            mark_finished(client, run_id, run)
-        artifacts.mkdir(parents=True, exist_ok=True)
-        for run_folder in pending.iterdir():
-            os.replace(run_folder, artifacts / run_folder.name)
+        for experiment in experiments:
+            _log(client, experiment, f"{name}/{experiment.name}", digest, pending)
+        for run_folder in pending.glob("*/*"):
+            target = folder / ARTIFACTS / run_folder.relative_to(pending)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(run_folder, target)
         with open(database, "rb") as file:
             os.fsync(file)
         os.replace(database, folder / DATABASE)
+
+
+def _log(
+    client: Any, experiment: TrackedExperiment, name: str, digest: str, pending: Path
+) -> None:
+    """Log an experiment with its runs, and link their files into ``pending``."""
+    number = str(len(client.search_experiments()))  # the id that MLflow gives to the next one
+    experiment_id = client.create_experiment(name, f"mlflow-artifacts:/{number}")
+    run_ids = []
+    for run in experiment.runs:
+        run_ids.append(log_run(client, experiment_id, run, run.digest))
+        _place_artifacts(run, pending / number / run_ids[-1] / "artifacts")
+        mark_finished(client, run_ids[-1], run)
+    tags = experiment_tags(experiment, experiment_id, run_ids[0]) | {DIGEST_TAG: digest}
+    for key, value in tags.items():
+        client.set_experiment_tag(experiment_id, key, value)
 
 
 @contextmanager
@@ -96,16 +107,18 @@ def current_digest(folder: Path) -> str:
     """Return the digest of the store in a folder; empty if it or any artifacts are missing."""
     try:
         with closing(_open(folder)) as database:
-            query = "SELECT value FROM experiment_tags WHERE key = ?"
+            query = "SELECT DISTINCT value FROM experiment_tags WHERE key = ?"
             [(digest,)] = database.execute(query, (DIGEST_TAG,)).fetchall()
-        return digest if _run_ids(folder) <= _artifact_names(folder) else ""
+        return digest if _run_ids(folder) <= {path.name for path in _artifacts(folder)} else ""
     except (sqlite3.Error, ValueError):
         return ""
 
 
 def _remove_stale_artifacts(folder: Path) -> None:
-    for name in _artifact_names(folder) - _run_ids(folder):
-        shutil.rmtree(_artifacts(folder) / name, ignore_errors=True)
+    run_ids = _run_ids(folder)
+    for path in _artifacts(folder):
+        if path.name not in run_ids:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _open(folder: Path) -> sqlite3.Connection:
@@ -117,12 +130,9 @@ def _run_ids(folder: Path) -> set[str]:
         return {run_id for (run_id,) in database.execute("SELECT run_uuid FROM runs")}
 
 
-def _artifacts(folder: Path) -> Path:
-    return folder / ARTIFACTS / EXPERIMENT_ID
-
-
-def _artifact_names(folder: Path) -> set[str]:
-    return {path.name for path in _artifacts(folder).glob("*")}
+def _artifacts(folder: Path) -> list[Path]:
+    """Return the folders of all runs that have artifacts."""
+    return list((folder / ARTIFACTS).glob("*/*"))
 
 
 @contextmanager

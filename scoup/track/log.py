@@ -1,13 +1,16 @@
-"""Log one run to any MLflow store or server."""
+"""Log experiments and runs to any MLflow store or server."""
 
 import json
+from collections.abc import Mapping
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.tracking import MlflowClient
 
-from scoup.track.runs import TrackedDataset, TrackedRun
+from scoup.track.runs import FIRST_RUN, TrackedDataset, TrackedExperiment, TrackedRun
+from scoup.track.views import VIEW_TAG
 
-KEY_TAG, DIGEST_TAG = "scoup.key", "scoup.digest"
+KEY_TAG, DIGEST_TAG, LOGGED_TAG = "scoup.key", "scoup.digest", "scoup.logged"
+NOTE_TAG = "mlflow.note.content"
 # Makes MLflow open an experiment on its table of runs, not on its pages for language models.
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 MAX_PARAMS, MAX_POINTS = 100, 900  # per request to MLflow
@@ -32,6 +35,15 @@ def log_run(client: MlflowClient, experiment: str, run: TrackedRun, digest: str)
 def mark_finished(client: MlflowClient, run_id: str, run: TrackedRun) -> None:
     """Mark a run as complete, once its files are there: an unfinished run is replaced next time."""
     client.set_terminated(run_id, status="FINISHED", end_time=run.ended)
+
+
+def experiment_tags(
+    experiment: TrackedExperiment, experiment_id: str, first_run: str
+) -> dict[str, str]:
+    """Return the description of an experiment and its prepared view, as tags."""
+    artifacts = f"#/experiments/{experiment_id}/runs/{first_run}/artifacts"
+    note = experiment.description.replace(FIRST_RUN, artifacts)
+    return {**EXPERIMENT_TAGS, NOTE_TAG: note, VIEW_TAG: experiment.view}
 
 
 def _dataset_input(dataset: TrackedDataset) -> DatasetInput:
