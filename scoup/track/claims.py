@@ -31,7 +31,10 @@ def runs(
             params={"experiment": claim["experiment"], "setting": claim["setting"]},
             tags=_tags(claim),
             points=tuple(_points(claim)),
-            artifacts=(*files, *(("figures", path) for path in figures[claim["experiment"]])),
+            artifacts=(
+                *files,
+                *(("figures", path) for path in figures.get(claim["experiment"], [])),
+            ),
             started=milliseconds - order,
             ended=milliseconds,
         )

@@ -1,13 +1,14 @@
 """The store next to the results: it is built from scratch and then replaces the old one.
 
 ``mlflow.db`` refers to artifacts by run, not by folder (``mlflow-artifacts:/...``), so that a
-results folder may be moved or copied: the server is told where they are. Run ids differ from build
-to build, so new artifacts lie next to the old ones until the database is renamed, which is the one
-moment of change.
+results folder may be moved or copied: the server is told where they are. A run that differs has
+another id, so new artifacts lie next to the old ones until the database is renamed, which is the
+one moment of change.
 """
 
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 import sqlite3
@@ -17,10 +18,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoup.track.log import DIGEST_TAG, experiment_tags, log_run, mark_finished
+from mlflow.tracking import MlflowClient
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+
+from scoup.track.edits import copy_edits
+from scoup.track.log import experiment_tags
+from scoup.track.rows import insert_runs, run_id_of
 from scoup.track.runs import TrackedExperiment, TrackedRun
 
+log = logging.getLogger(__name__)
+
 DATABASE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
+STORE_TAG = "scoup.store"  # checksum of the whole store
 _SCRATCH_PREFIX = ".mlflow-building-"
 
 
@@ -40,55 +50,51 @@ def build(experiments: Sequence[TrackedExperiment], folder: Path, name: str) -> 
     return {"store": DATABASE, "experiments": name, "runs": count, "digest": digest}
 
 
-def _build(
-    experiments: Sequence[TrackedExperiment], folder: Path, name: str, digest: str
-) -> None:
-    from mlflow.tracking import MlflowClient
-
-    with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch, _unsynced():
+def _build(experiments: Sequence[TrackedExperiment], folder: Path, name: str, digest: str) -> None:
+    with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch:
         database, pending = Path(scratch, DATABASE), Path(scratch, ARTIFACTS)
-        client = MlflowClient(f"sqlite:///{database.absolute()}")
-        for experiment in experiments:
-            _log(client, experiment, f"{name}/{experiment.name}", digest, pending)
+        for number, experiment in enumerate(experiments, start=1):
+            for run in experiment.runs:
+                _place_artifacts(run, pending / str(number) / run_id_of(run) / "artifacts")
+        _write(database, experiments, name, digest)
         for run_folder in pending.glob("*/*"):
             target = folder / ARTIFACTS / run_folder.relative_to(pending)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(run_folder, target)
+            if not target.exists():  # equal runs have equal ids and files
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(run_folder, target)
+        _keep_edits(folder / DATABASE, database)
         with open(database, "rb") as file:
             os.fsync(file)
         os.replace(database, folder / DATABASE)
 
 
-def _log(
-    client: Any, experiment: TrackedExperiment, name: str, digest: str, pending: Path
+def _write(
+    database: Path, experiments: Sequence[TrackedExperiment], name: str, digest: str
 ) -> None:
-    """Log an experiment with its runs, and link their files into ``pending``."""
-    number = str(len(client.search_experiments()))  # the id that MLflow gives to the next one
-    experiment_id = client.create_experiment(name, f"mlflow-artifacts:/{number}")
-    run_ids = []
-    for run in experiment.runs:
-        run_ids.append(log_run(client, experiment_id, run, run.digest))
-        _place_artifacts(run, pending / number / run_ids[-1] / "artifacts")
-        mark_finished(client, run_ids[-1], run)
-    tags = experiment_tags(experiment, experiment_id, run_ids[0]) | {DIGEST_TAG: digest}
-    for key, value in tags.items():
-        client.set_experiment_tag(experiment_id, key, value)
+    """Write a new store; the ids of its experiments are 1, 2, ..."""
+    client = MlflowClient(f"sqlite:///{database.absolute()}")
+    engine = create_engine(f"sqlite:///{database.absolute()}")
+    for number, experiment in enumerate(experiments, start=1):
+        first_run = run_id_of(experiment.runs[0])
+        tags = experiment_tags(experiment, str(number), first_run) | {STORE_TAG: digest}
+        location = f"mlflow-artifacts:/{number}"
+        created = client.create_experiment(f"{name}/{experiment.name}", location, tags)
+        with Session(engine) as session, session.begin():
+            insert_runs(session, created, experiment.runs)
+    engine.dispose()
 
 
-@contextmanager
-def _unsynced() -> Iterator[None]:
-    """Let sqlite not wait for the disk at thousands of commits: a broken build is discarded."""
-    from sqlalchemy import event
-    from sqlalchemy.engine import Engine
-
-    def relax(connection: sqlite3.Connection, _: Any) -> None:
-        connection.execute("PRAGMA synchronous = OFF")
-
-    event.listen(Engine, "connect", relax)
-    try:
-        yield
-    finally:
-        event.remove(Engine, "connect", relax)
+def _keep_edits(old: Path, new: Path) -> None:
+    """Copy what a person added to the old store, just before the new one replaces it."""
+    if not old.exists():
+        return
+    with closing(sqlite3.connect(new)) as database:
+        try:
+            database.execute("ATTACH ? AS old", (str(old),))
+            copy_edits(database)
+            database.commit()
+        except sqlite3.DatabaseError as error:
+            log.warning("%s is damaged (%s): notes and tags in it are lost", old, error)
 
 
 def _place_artifacts(run: TrackedRun, folder: Path) -> None:
@@ -108,10 +114,17 @@ def current_digest(folder: Path) -> str:
     try:
         with closing(_open(folder)) as database:
             query = "SELECT DISTINCT value FROM experiment_tags WHERE key = ?"
-            [(digest,)] = database.execute(query, (DIGEST_TAG,)).fetchall()
+            [(digest,)] = database.execute(query, (STORE_TAG,)).fetchall()
         return digest if _run_ids(folder) <= {path.name for path in _artifacts(folder)} else ""
     except (sqlite3.Error, ValueError):
         return ""
+
+
+def experiments(folder: Path) -> list[tuple[str, str]]:
+    """Return id and name of each experiment in the store of a folder."""
+    query = "SELECT experiment_id, name FROM experiments WHERE experiment_id > 0 ORDER BY 1"
+    with closing(_open(folder)) as database:
+        return [(str(number), name) for number, name in database.execute(query)]
 
 
 def _remove_stale_artifacts(folder: Path) -> None:

@@ -37,7 +37,9 @@ def runs(
     }
     things = [thing for thing, _ in models.values()]
     tracked = []
-    for order, (name, (thing, model)) in enumerate(zip(names(things), models.values(), strict=True)):
+    for order, (name, (thing, model)) in enumerate(
+        zip(names(things), models.values(), strict=True)
+    ):
         log = str(Path(model.facts).with_suffix(".log"))
         files = {"factors": [model.path], "log": [log, model.facts]}
         origin = Origin.read(model.path, model.facts, datasets.get(thing.place.dataset), files)

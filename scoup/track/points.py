@@ -131,9 +131,7 @@ def varying(things: Sequence[Measured]) -> list[str]:
     fields = dict.fromkeys(name for thing in things for name in thing.params)
     places = [name for name in Place._fields if name in fields]
     ordered = [*(name for name in fields if name not in places), *places]
-    return [
-        name for name in ordered if len({str(thing.params.get(name)) for thing in things}) > 1
-    ]
+    return [name for name in ordered if len({str(thing.params.get(name)) for thing in things}) > 1]
 
 
 def _word(name: str, value: Any) -> str:

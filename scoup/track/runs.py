@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class TrackedRun:
     ended: int = 0
     dataset: TrackedDataset | None = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Checksum of the run with its files: runs with equal digests need not be logged again."""
         files = [(folder, Path(path).name, _sha256(path)) for folder, path in self.artifacts]
@@ -74,7 +74,7 @@ class TrackedExperiment:
     view: str
     runs: tuple[TrackedRun, ...]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Checksum of all that the tracker is told."""
         record = [self.name, self.description, self.view, [run.digest for run in self.runs]]

@@ -18,7 +18,7 @@ class ModelFile(Spec):
     plan: str
     variant: str
     path: str
-    facts: str = ""
+    facts: str
 
 
 class FitFile(ModelFile):

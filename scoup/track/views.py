@@ -46,7 +46,7 @@ def state(
             stepped[point.name] = stepped.get(point.name, False) or point.step > 0
     columns = [f"params.`{name}`" for name in params]
     columns += [f"metrics.`{name}`" for name in stepped] + [f"tags.`{name}`" for name in tags]
-    facets = {"searchFilter": view.where}
+    facets: dict[str, Any] = {"searchFilter": view.where}
     if view.sort in stepped:
         ascending = directions.get(view.sort) == "lower"
         facets |= {"orderByKey": f"metrics.`{view.sort}`", "orderByAsc": ascending}

@@ -6,12 +6,14 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import Count, ExperimentSpec, Factors, FinishName
 
 CAPTIONS = {
     "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, "
     "finish and number of workers."
 }
+VIEW = View(sort="seconds", scatter=("seconds", "relative_cost"))
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
 # Up to here the printed algorithm, which makes everything dense, takes seconds.
