@@ -2,6 +2,7 @@
 CORES  ?= 4
 CONFIG ?=
 PORT   ?= 5000
+RESULTS ?= results
 PYTHON3 := $(shell command -v python3.11 || command -v python3)
 BIN    := .venv/bin
 STAMP  := .venv/.installed-from-lock
@@ -49,7 +50,7 @@ docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
-	$(BIN)/python -m scoup.track ui --port $(PORT)
+	$(BIN)/python -m scoup.track ui --port $(PORT) --results $(RESULTS)
 
 scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and docs
 	@mkdir -p build

@@ -148,9 +148,15 @@ def claims_of(experiment):
     datasets, *_, measures = LAYOUT[experiment]
     name = next(iter(measures))[0]
     runs = [run for run in metrics_of(experiment, datasets[0], 0) if run.name == name]
-    options = {"setting": "made up", "paper": "0.1", "unit": "share", "bar": 0.1}
+    options = {"paper": "0.1", "unit": "share", "bar": 0.1}
     return [
-        Claim.of(f"{name} is above 0.1", runs, controls={"random": control}, **options)
+        Claim.of(
+            f"{name} is above 0.1",
+            runs,
+            setting=f"control {control}",
+            controls={"random": control},
+            **options,
+        )
         for control in (0.05, 0.5)
     ]
 

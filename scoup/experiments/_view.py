@@ -9,9 +9,11 @@ class View:
 
     ``steps`` is the coordinate that becomes the axis of line charts, such as the repetitions; all
     other coordinates are parameters. Numbers named in ``shared`` are measured once per job and
-    shown with each of its runs. The prepared view sorts the table by the metric ``sort``, best
-    first, keeps the runs that match ``where``, averages the runs that agree in the parameters
-    ``group``, and draws ``scatter``, a metric against another.
+    shown with each of its runs.
+
+    The prepared view sorts the table by the metric ``sort``, best first, keeps the runs that match
+    ``where`` (MLflow loads a hundred), averages those that agree in the parameters ``group``, and
+    draws ``scatter``: a metric against a metric or a parameter.
 
     >>> View(steps="repetitions").group
     ()

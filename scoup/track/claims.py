@@ -8,6 +8,7 @@ from scoup.track.points import Point
 from scoup.track.runs import TrackedRun
 
 Row = Mapping[str, Any]
+KEY = ("experiment", "claim", "setting")  # what identifies a row
 QUESTION = "Which claims of the paper hold here? One run per claim."
 MEANINGS = (
     "| ours | see the tag unit | see the bar | median over the runs |",
@@ -26,8 +27,8 @@ def runs(
     milliseconds = round(1000 * written)
     return [
         TrackedRun(
-            key=f"scorecard/{claim['experiment']}/{claim['claim']}/{claim['setting']}",
-            name=claim["claim"],
+            key="/".join(["scorecard", *(claim[word] for word in KEY), claim["provenance"]]),
+            name=f"{claim['claim']} ({claim['setting']})",
             params={"experiment": claim["experiment"], "setting": claim["setting"]},
             tags=_tags(claim),
             points=tuple(_points(claim)),

@@ -13,7 +13,8 @@ from scoup.track.runs import TrackedRun
 
 VIEW_KEY = "scoup"
 VIEW_TAG = f"mlflow.sharedViewState.{VIEW_KEY}"
-# MLflow draws the ten newest runs by itself; a prepared view draws all that it has loaded.
+# MLflow loads a hundred runs and draws ten of them by itself; a prepared view draws them all,
+# unless more match it.
 MAX_DRAWN_RUNS = 100
 _SECTION = "Model metrics"
 
@@ -44,8 +45,8 @@ def state(
     for run in runs:
         for point in run.points:
             stepped[point.name] = stepped.get(point.name, False) or point.step > 0
-    columns = [f"params.`{name}`" for name in params]
-    columns += [f"metrics.`{name}`" for name in stepped] + [f"tags.`{name}`" for name in tags]
+    columns = [f"metrics.`{name}`" for name in stepped]
+    columns += [f"params.`{name}`" for name in params] + [f"tags.`{name}`" for name in tags]
     facets: dict[str, Any] = {"searchFilter": view.where}
     if view.sort in stepped:
         ascending = directions.get(view.sort) == "lower"
@@ -54,12 +55,13 @@ def state(
         "aggregateFunction": "average",
         "groupByKeys": [{"mode": "param", "groupByData": name} for name in view.group],
     }
-    charts = [_scatter(view.scatter)] if view.scatter else []
+    all_fit = bool(view.where) or len(runs) <= MAX_DRAWN_RUNS
+    charts = [_scatter(view.scatter, params)] if view.scatter else []
     charts += [_chart(name, line) for name, line in stepped.items()]
     prepared = {
         **facets,
         "selectedColumns": columns,
-        "runsHiddenMode": "SHOW_ALL",
+        "runsHiddenMode": "SHOW_ALL" if all_fit else "FIRST_20_RUNS",
         "groupBy": group if view.group else None,
         "useGroupedValuesInCharts": True,
         "hideEmptyCharts": True,
@@ -89,6 +91,6 @@ def _chart(name: str, line: bool) -> dict[str, Any]:
     return {**card, **axis, "selectedMetricKeys": [name], "lineSmoothness": 0}
 
 
-def _scatter(axes: tuple[str, str]) -> dict[str, Any]:
-    x, y = ({"key": name, "type": "METRIC"} for name in axes)
+def _scatter(axes: tuple[str, str], params: Sequence[str]) -> dict[str, Any]:
+    x, y = ({"key": name, "type": "PARAM" if name in params else "METRIC"} for name in axes)
     return {**_card("SCATTER", "scatter"), "xaxis": x, "yaxis": y, "isGenerated": False}

@@ -13,7 +13,7 @@ CAPTIONS = {
     "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of "
     "cells that is hidden."
 }
-VIEW = View(sort="snr")
+VIEW = View(sort="snr", scatter=("fraction", "snr"))
 
 
 class Spec(ExperimentSpec):
