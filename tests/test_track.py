@@ -24,13 +24,14 @@ from tests import tracked, whole
 from tests.tracked import sources
 
 RUN = "accuracy/brainq/whole/scoup/seed{}/finish=none/merge={}"
-KEYS = ["fit/brainq/whole/scoup/seed{}/repetition={}".format(*at) for at in ((0, 0), (0, 1))]
 
 
 @pytest.fixture(autouse=True)
 def _no_server(monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
+    # A pooled connection would still read a store that has been replaced.
+    monkeypatch.setenv("MLFLOW_SQLALCHEMYSTORE_POOLCLASS", "NullPool")
 
 
 @pytest.fixture

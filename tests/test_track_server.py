@@ -1,6 +1,5 @@
 """Tracking on a real MLflow server: every run is active once, even after an interruption."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,13 +8,24 @@ from pathlib import Path
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.track import server as remote
 from scoup.track import track
 from scoup.track.collect import collect
-from scoup.track.log import mark_finished
 from tests import served, tracked
 from tests.tracked import sources
 
+DYING = """
+import os, signal, sys
+from scoup.track import server, track
+from tests.tracked import sources
+
+finish, left = server.mark_finished, iter(range(int(sys.argv[1])))
+def dying(*arguments):
+    if next(left, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return finish(*arguments)
+server.mark_finished = dying
+track(sources(), "results")
+"""  # killed after some runs are finished and the next is logged
 RUN = "accuracy/brainq/whole/scoup/seed{}/finish=none/merge={}"
 
 
@@ -26,6 +36,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tracked.make(tmp_path / "run"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{served.ui.HOST}:{port}")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
     return tmp_path / "server", port
 
@@ -102,19 +113,9 @@ def test_a_track_killed_in_the_middle_is_resumed_three_times_of_three(folder):
         for attempt, finished_runs in enumerate((0, 1, 3)):
             for seed in (0, 1):
                 tracked.write_run(".", seed, value=1.0 + attempt)
-            child = os.fork()
-            if not child:
-                left = iter(range(finished_runs))
-
-                def dying(*arguments):
-                    if next(left, None) is None:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    return mark_finished(*arguments)
-
-                remote.mark_finished = dying
-                track(sources(), "results")
-                os._exit(0)
-            assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+            killed = subprocess.run([sys.executable, "-c", DYING, str(finished_runs)], check=False)
+            assert killed.returncode == -signal.SIGKILL
+            assert counts(port) != once()
             track(sources(), "results")
             assert counts(port) == once()
             assert track(sources(), "results")["sent"] == 0

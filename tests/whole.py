@@ -6,6 +6,7 @@ Names, coordinates and counts are those of the experiments; it is for tests of t
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -120,7 +121,7 @@ REPETITIONS = {"full": 1, "scoup": 8, "groups": 5, "pairs": 4}
 
 def value_of(name, at, seed):
     """Return a made-up value between 0 and 1 that falls with repetitions and rank."""
-    chosen = np.random.default_rng([seed, len(name), *map(ord, f"{name}{sorted(at.items())}"[:60])])
+    chosen = np.random.default_rng([seed, crc32(f"{name}{sorted(at.items())}".encode())])
     return (0.3 + 0.7 * chosen.random()) / (at.get("repetitions") or at.get("rank") or 1) ** 0.5
 
 
