@@ -2,6 +2,7 @@
 CORES  ?= 4
 CONFIG ?=
 PORT   ?= 5000
+RESULTS ?= results
 # The newest that starts: a version manager may put names on the PATH that do not.
 NEWEST  = $(shell for name in python3.14 python3.13 python3.12 python3.11 python3; do \
 	$$name -c 'import ensurepip, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2> /dev/null && \
@@ -62,7 +63,7 @@ docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
-	$(BIN)/python -m scoup.track ui --port $(PORT)
+	$(BIN)/python -m scoup.track ui --port $(PORT) --results $(RESULTS)
 
 scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and docs
 	@mkdir -p build

@@ -1,5 +1,6 @@
 """Tracking on a real MLflow server: every run is active once, even after an interruption."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -7,12 +8,25 @@ from pathlib import Path
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.track import server as remote
 from scoup.track import track
+from scoup.track.collect import collect
 from tests import served, tracked
 from tests.tracked import sources
 
-KEYS = ["accuracy/brainq/whole/scoup/seed0", "accuracy/brainq/whole/scoup/seed1", "scorecard"]
+DYING = """
+import os, signal, sys
+from scoup.track import server, track
+from tests.tracked import sources
+
+finish, left = server.mark_finished, iter(range(int(sys.argv[1])))
+def dying(*arguments):
+    if next(left, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return finish(*arguments)
+server.mark_finished = dying
+track(sources(), "results")
+"""  # killed after some runs are finished and the next is logged
+RUN = "accuracy/brainq/whole/scoup/seed{}/finish=none/merge={}"
 
 
 @pytest.fixture
@@ -22,19 +36,34 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tracked.make(tmp_path / "run"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{served.ui.HOST}:{port}")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
     return tmp_path / "server", port
 
 
-def active(port):
-    """Return ``[key]`` of all active runs of the experiment."""
+def client_of(port):
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient(f"http://{served.ui.HOST}:{port}")
-    experiment = client.get_experiment_by_name("scoup").experiment_id
-    return sorted(
-        run.data.tags["scoup.key"] for run in client.search_runs([experiment], max_results=1000)
-    )
+    return MlflowClient(f"http://{served.ui.HOST}:{port}")
+
+
+def active(port):
+    """Return ``{key: [run]}`` of all active runs of all experiments."""
+    client, runs = client_of(port), {}
+    ids = [experiment.experiment_id for experiment in client.search_experiments()]
+    for run in client.search_runs(ids, max_results=1000):
+        runs.setdefault(run.data.tags["scoup.key"], []).append(run)
+    return runs
+
+
+def counts(port):
+    """Return how often each key is active."""
+    return {key: len(runs) for key, runs in active(port).items()}
+
+
+def once():
+    """Return what the server must show: every key once."""
+    return {run.key: 1 for experiment in collect(sources()) for run in experiment.runs}
 
 
 def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder):
@@ -46,53 +75,50 @@ def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder):
     assert sorted(Path("results").rglob("*")) == before
 
 
-def test_logged_again_broken_off_and_resumed_every_run_is_there_once(folder, monkeypatch):
+def test_every_run_is_there_once_and_edits_are_kept(folder):
     place, port = folder
+    key = RUN.format(0, "joint")
     server = served.start(place, port)
     try:
-        assert track(sources(), "results")["sent"] == 3
-        assert active(port) == KEYS
+        assert track(sources(), "results")["sent"] == len(once())
+        assert counts(port) == once()
         assert track(sources(), "results")["sent"] == 0
-        assert active(port) == KEYS
 
+        client, [run] = client_of(port), active(port)[key]
+        path = client.download_artifacts(run.info.run_id, "metrics/seed0.json", str(place))
+        assert Path(path).read_bytes() == tracked.path_of(".", 0).read_bytes()
+        client.set_tag(run.info.run_id, "mlflow.note.content", "look at this one")
+        client.set_tag(run.info.run_id, "checked", "yes")
         tracked.write_run(".", 0, value=5.0)
-        assert track(sources(), "results")["sent"] == 1
-        assert active(port) == KEYS
+        assert track(sources(), "results")["sent"] == 2  # both merges of the seed
+        assert counts(port) == once()
+        [run] = active(port)[key]
+        assert run.data.metrics["relative_cost"] == 5 + 1 / 3
+        assert run.data.tags["mlflow.note.content"] == "look at this one"
+        assert run.data.tags["checked"] == "yes"
 
-        tracked.write_run(".", 1, value=5.0)
-
-        def stopped(*_):
-            served.stop(server)
-            raise OSError(
-                "the server was stopped after the run was told and before it was finished"
-            )
-
-        with monkeypatch.context() as patch:
-            patch.setattr(remote, "mark_finished", stopped)
-            with pytest.raises(ScoupError, match="the results are safe"):
-                track(sources(), "results")
-        server = served.start(place, port)
-        assert active(port) == sorted(
-            [*KEYS, KEYS[1]]
-        )  # the broken one beside the one it would have replaced
-        assert track(sources(), "results")["sent"] == 1
-        assert active(port) == KEYS
+        tracked.write_run(".", 0, value=6.0, revision="fed4321")
+        track(sources(), "results")
+        revisions = {run.data.tags["revision"] for run in active(port)[key]}
+        assert revisions == {"abc1234-dirty", "fed4321"}  # results of other code stay
         assert not Path("results/mlflow.db").exists()
     finally:
         served.stop(server)
 
 
-def test_artifacts_reach_the_server(folder):
-    from mlflow.tracking import MlflowClient
-
+def test_a_track_killed_in_the_middle_is_resumed_three_times_of_three(folder):
     place, port = folder
     server = served.start(place, port)
     try:
-        track(sources(), "results")
-        client = MlflowClient(f"http://{served.ui.HOST}:{port}")
-        [run] = client.search_runs(["1"], "tags.`scoup.key` = 'accuracy/brainq/whole/scoup/seed0'")
-        path = client.download_artifacts(run.info.run_id, "metrics/seed0.json", str(place))
-        assert Path(path).read_bytes() == tracked.path_of(".", 0).read_bytes()
+        for attempt, finished_runs in enumerate((0, 1, 3)):
+            for seed in (0, 1):
+                tracked.write_run(".", seed, value=1.0 + attempt)
+            killed = subprocess.run([sys.executable, "-c", DYING, str(finished_runs)], check=False)
+            assert killed.returncode == -signal.SIGKILL
+            assert counts(port) != once()
+            track(sources(), "results")
+            assert counts(port) == once()
+            assert track(sources(), "results")["sent"] == 0
     finally:
         served.stop(server)
 
@@ -118,8 +144,12 @@ def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder
     command = [sys.executable, "-m", "scoup.track", "ui", "--port", str(port)]
     shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
-        line = next(line for line in shown.stdout if "MLflow shows the runs" in line)
-        assert served.ui.page(port) in line
+        pages = served.ui.pages(Path("results"), port)
+        assert set(pages) == {"scoup/accuracy", "scoup/fit", "scoup/scorecard"}
+        printed = iter(shown.stdout)
+        for name, page in pages.items():
+            line = next(line for line in printed if name in line)
+            assert page in line
         assert listeners(port) == {"0100007F"}
         busy = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (busy.returncode, f"make ui PORT={port + 1}" in busy.stderr) == (1, True)

@@ -46,7 +46,9 @@ def metrics_of(seed, value=1.0, mark="simulated", experiment="accuracy"):
     return metrics
 
 
-def write_run(folder, seed, value=1.0, mark="simulated", experiment="accuracy"):
+def write_run(
+    folder, seed, value=1.0, mark="simulated", experiment="accuracy", revision="abc1234-dirty"
+):
     """Write what the job of one seed writes: its metrics, its log and its facts."""
     path = path_of(folder, seed, experiment)
     results.write_metrics(
@@ -54,7 +56,7 @@ def write_run(folder, seed, value=1.0, mark="simulated", experiment="accuracy"):
     )
     facts = {
         "rule": "experiment", "started": 1.7e9 + seed, "ended": 1.7e9 + seed + 5, "host": "here",
-        "threads": 1, "version": "0.1.0", "revision": "abc1234-dirty", "python": "3.11.9",
+        "threads": 1, "version": "0.1.0", "revision": revision, "python": "3.11.9",
     }  # fmt: skip
     log = Path(folder, "results", "logs", experiment, "brainq", f"seed{seed}.log")
     store.write_json(log.with_suffix(".json"), facts)
@@ -86,7 +88,7 @@ def write_rest(folder, mark="simulated"):
         "unit": "share", "ours": 1.0, "low": 1.0, "high": 1.0, "runs": 2, "provenance": mark,
         "verdict": "holds",
     }  # fmt: skip
-    claims = [claim, claim | {"verdict": "does not hold", "ours": 0.25}]
+    claims = [claim, claim | {"setting": "paper merge", "verdict": "does not hold", "ours": 0.25}]
     results.write_claims(Path(folder, "results/scorecard.json"), claims)
     store.write_text(Path(folder, "results/scorecard.md"), "| claim |\n|---|\n| it holds |\n")
 
@@ -113,8 +115,9 @@ def sources():
 
 
 def _job(experiment, seed):
+    model = {"plan": "scoup", "variant": "whole"}
     fits = [
-        {"plan": "scoup", "variant": "whole", "rep": rep, "path": fit_path(seed, rep)}
+        {**model, "rep": rep, "path": fit_path(seed, rep), "facts": f"results/rep{rep}.json"}
         for rep in range(2)
         if Path(fit_path(seed, rep)).exists()
     ]

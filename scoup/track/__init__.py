@@ -35,18 +35,18 @@ def track(sources: Sources, folder: str | Path) -> dict[str, Any]:
     They go to the server that ``MLFLOW_TRACKING_URI`` names, or else to ``folder/mlflow.db``.
     """
     # Snakemake imports this module for target(), so the readers of results are imported here.
-    from scoup.track.runs import collect
+    from scoup.track.collect import collect
 
-    runs = collect(sources)
+    experiments = collect(sources)
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
     address = os.environ.get("MLFLOW_TRACKING_URI", "")
     if address:
         from scoup.track.server import send
 
-        return send(runs, address, name)
+        return send(experiments, address, name)
     from scoup.track.local import build
 
-    return build(runs, Path(folder), name)
+    return build(experiments, Path(folder), name)
 
 
 def target(environment: Mapping[str, str]) -> list[str]:

@@ -1,13 +1,14 @@
 """The store next to the results: it is built from scratch and then replaces the old one.
 
 ``mlflow.db`` refers to artifacts by run, not by folder (``mlflow-artifacts:/...``), so that a
-results folder may be moved or copied: the server is told where they are. Run ids differ from build
-to build, so new artifacts lie next to the old ones until the database is renamed, which is the one
-moment of change.
+results folder may be moved or copied: the server is told where they are. A run that differs has
+another id, so new artifacts lie next to the old ones until the database is renamed, which is the
+one moment of change.
 """
 
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 import sqlite3
@@ -17,67 +18,83 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoup.track.log import DIGEST_TAG, EXPERIMENT_TAGS, log_run, mark_finished
-from scoup.track.runs import TrackedRun
+from mlflow.tracking import MlflowClient
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+
+from scoup.track.edits import copy_edits
+from scoup.track.log import experiment_tags
+from scoup.track.rows import insert_runs, run_id_of
+from scoup.track.runs import TrackedExperiment, TrackedRun
+
+log = logging.getLogger(__name__)
 
 DATABASE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
-EXPERIMENT_ID = "1"  # the first that a new store creates
+STORE_TAG = "scoup.store"  # checksum of the whole store
 _SCRATCH_PREFIX = ".mlflow-building-"
 
 
-def build(runs: Sequence[TrackedRun], folder: Path, name: str) -> dict[str, Any]:
-    """Build ``folder/mlflow.db`` from ``runs``, unless it holds exactly these already."""
-    digests = [run.digest for run in runs]
-    digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()
+def build(experiments: Sequence[TrackedExperiment], folder: Path, name: str) -> dict[str, Any]:
+    """Build ``folder/mlflow.db`` from experiments, unless it holds exactly these already."""
+    digests = [experiment.digest for experiment in experiments]
+    digest = hashlib.sha256("\n".join([name, *digests]).encode()).hexdigest()
     with _locked(folder):
         for leftover in folder.glob(f"{_SCRATCH_PREFIX}*"):  # of a build that was killed
             shutil.rmtree(leftover, ignore_errors=True)
         if current_digest(folder) == digest:
             os.utime(folder / DATABASE)
         else:
-            _build(runs, digests, folder, name, digest)
+            _build(experiments, folder, name, digest)
         _remove_stale_artifacts(folder)
-    store = {"store": DATABASE, "experiment": name, "experiment_id": EXPERIMENT_ID}
-    return {**store, "runs": len(runs), "digest": digest}
+    count = sum(len(experiment.runs) for experiment in experiments)
+    return {"store": DATABASE, "experiments": name, "runs": count, "digest": digest}
 
 
-def _build(
-    runs: Sequence[TrackedRun], digests: Sequence[str], folder: Path, name: str, digest: str
-) -> None:
-    from mlflow.tracking import MlflowClient
-
-    artifacts = _artifacts(folder)
-    with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch, _unsynced():
-        database, pending = Path(scratch, DATABASE), Path(scratch, EXPERIMENT_ID)
-        client = MlflowClient(f"sqlite:///{database.absolute()}")
-        tags = {**EXPERIMENT_TAGS, DIGEST_TAG: digest}
-        experiment = client.create_experiment(name, f"mlflow-artifacts:/{EXPERIMENT_ID}", tags)
-        for run, run_digest in zip(runs, digests, strict=True):
-            run_id = log_run(client, experiment, run, run_digest)
-            _place_artifacts(run, pending / run_id / "artifacts")
-            mark_finished(client, run_id, run)
-        artifacts.mkdir(parents=True, exist_ok=True)
-        for run_folder in pending.iterdir():
-            os.replace(run_folder, artifacts / run_folder.name)
+def _build(experiments: Sequence[TrackedExperiment], folder: Path, name: str, digest: str) -> None:
+    with TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder) as scratch:
+        database, pending = Path(scratch, DATABASE), Path(scratch, ARTIFACTS)
+        for number, experiment in enumerate(experiments, start=1):
+            for run in experiment.runs:
+                _place_artifacts(run, pending / str(number) / run_id_of(run) / "artifacts")
+        _write(database, experiments, name, digest)
+        for run_folder in pending.glob("*/*"):
+            target = folder / ARTIFACTS / run_folder.relative_to(pending)
+            if not target.exists():  # equal runs have equal ids and files
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(run_folder, target)
+        _keep_edits(folder / DATABASE, database)
         with open(database, "rb") as file:
             os.fsync(file)
         os.replace(database, folder / DATABASE)
 
 
-@contextmanager
-def _unsynced() -> Iterator[None]:
-    """Let sqlite not wait for the disk at thousands of commits: a broken build is discarded."""
-    from sqlalchemy import event
-    from sqlalchemy.engine import Engine
+def _write(
+    database: Path, experiments: Sequence[TrackedExperiment], name: str, digest: str
+) -> None:
+    """Write a new store; the ids of its experiments are 1, 2, ..."""
+    client = MlflowClient(f"sqlite:///{database.absolute()}")
+    engine = create_engine(f"sqlite:///{database.absolute()}")
+    for number, experiment in enumerate(experiments, start=1):
+        first_run = run_id_of(experiment.runs[0])
+        tags = experiment_tags(experiment, str(number), first_run) | {STORE_TAG: digest}
+        location = f"mlflow-artifacts:/{number}"
+        created = client.create_experiment(f"{name}/{experiment.name}", location, tags)
+        with Session(engine) as session, session.begin():
+            insert_runs(session, created, experiment.runs)
+    engine.dispose()
 
-    def relax(connection: sqlite3.Connection, _: Any) -> None:
-        connection.execute("PRAGMA synchronous = OFF")
 
-    event.listen(Engine, "connect", relax)
-    try:
-        yield
-    finally:
-        event.remove(Engine, "connect", relax)
+def _keep_edits(old: Path, new: Path) -> None:
+    """Copy what a person added to the old store, just before the new one replaces it."""
+    if not old.exists():
+        return
+    with closing(sqlite3.connect(new)) as database:
+        try:
+            database.execute("ATTACH ? AS old", (str(old),))
+            copy_edits(database)
+            database.commit()
+        except sqlite3.DatabaseError as error:
+            log.warning("%s is damaged (%s): notes and tags in it are lost", old, error)
 
 
 def _place_artifacts(run: TrackedRun, folder: Path) -> None:
@@ -96,16 +113,25 @@ def current_digest(folder: Path) -> str:
     """Return the digest of the store in a folder; empty if it or any artifacts are missing."""
     try:
         with closing(_open(folder)) as database:
-            query = "SELECT value FROM experiment_tags WHERE key = ?"
-            [(digest,)] = database.execute(query, (DIGEST_TAG,)).fetchall()
-        return digest if _run_ids(folder) <= _artifact_names(folder) else ""
+            query = "SELECT DISTINCT value FROM experiment_tags WHERE key = ?"
+            [(digest,)] = database.execute(query, (STORE_TAG,)).fetchall()
+        return digest if _run_ids(folder) <= {path.name for path in _artifacts(folder)} else ""
     except (sqlite3.Error, ValueError):
         return ""
 
 
+def experiments(folder: Path) -> list[tuple[str, str]]:
+    """Return id and name of each experiment in the store of a folder."""
+    query = "SELECT experiment_id, name FROM experiments WHERE experiment_id > 0 ORDER BY 1"
+    with closing(_open(folder)) as database:
+        return [(str(number), name) for number, name in database.execute(query)]
+
+
 def _remove_stale_artifacts(folder: Path) -> None:
-    for name in _artifact_names(folder) - _run_ids(folder):
-        shutil.rmtree(_artifacts(folder) / name, ignore_errors=True)
+    run_ids = _run_ids(folder)
+    for path in _artifacts(folder):
+        if path.name not in run_ids:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _open(folder: Path) -> sqlite3.Connection:
@@ -117,12 +143,9 @@ def _run_ids(folder: Path) -> set[str]:
         return {run_id for (run_id,) in database.execute("SELECT run_uuid FROM runs")}
 
 
-def _artifacts(folder: Path) -> Path:
-    return folder / ARTIFACTS / EXPERIMENT_ID
-
-
-def _artifact_names(folder: Path) -> set[str]:
-    return {path.name for path in _artifacts(folder).glob("*")}
+def _artifacts(folder: Path) -> list[Path]:
+    """Return the folders of all runs that have artifacts."""
+    return list((folder / ARTIFACTS).glob("*/*"))
 
 
 @contextmanager

@@ -1,23 +1,35 @@
-"""Log one run to any MLflow store or server."""
+"""Log experiments and runs to any MLflow store or server."""
 
 import json
+from collections.abc import Mapping
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.tracking import MlflowClient
 
-from scoup.track.runs import TrackedDataset, TrackedRun
+from scoup.track.edits import KEY_TAG, with_record
+from scoup.track.runs import FIRST_RUN, TrackedDataset, TrackedExperiment, TrackedRun
+from scoup.track.views import VIEW_TAG
 
-KEY_TAG, DIGEST_TAG = "scoup.key", "scoup.digest"
+DIGEST_TAG = "scoup.digest"
+NOTE_TAG, RUN_NAME_TAG = "mlflow.note.content", "mlflow.runName"
 # Makes MLflow open an experiment on its table of runs, not on its pages for language models.
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 MAX_PARAMS, MAX_POINTS = 100, 900  # per request to MLflow
 MAX_SOURCE_CHARACTERS = 65000
 
 
-def log_run(client: MlflowClient, experiment: str, run: TrackedRun, digest: str) -> str:
-    """Create a run with everything but its files and return its id; it stays unfinished."""
-    tags = {**run.tags, KEY_TAG: run.key, DIGEST_TAG: digest}
-    created = client.create_run(experiment, start_time=run.started, tags=tags, run_name=run.name)
+def run_tags(run: TrackedRun) -> dict[str, str]:
+    """Return all tags of a run; MLflow keeps its name as one of them."""
+    tags = {**run.tags, RUN_NAME_TAG: run.name, KEY_TAG: run.key, DIGEST_TAG: run.digest}
+    return with_record(tags)
+
+
+def log_run(client: MlflowClient, experiment: str, run: TrackedRun, kept: Mapping[str, str]) -> str:
+    """Create a run with everything but its files and return its id; it stays unfinished.
+
+    ``kept`` are tags that a person gave to an earlier version of the run.
+    """
+    created = client.create_run(experiment, run.started, {**run_tags(run), **kept})
     run_id = created.info.run_id
     params = [Param(key, value) for key, value in run.params.items()]
     points = [Metric(point.name, point.value, run.ended, point.step) for point in run.points]
@@ -25,7 +37,7 @@ def log_run(client: MlflowClient, experiment: str, run: TrackedRun, digest: str)
         client.log_batch(run_id, metrics=points[:MAX_POINTS], params=params[:MAX_PARAMS])
         params, points = params[MAX_PARAMS:], points[MAX_POINTS:]
     if run.dataset:
-        client.log_inputs(run_id, [_dataset_input(run.dataset)])
+        client.log_inputs(run_id, [dataset_input(run.dataset)])
     return run_id
 
 
@@ -34,7 +46,18 @@ def mark_finished(client: MlflowClient, run_id: str, run: TrackedRun) -> None:
     client.set_terminated(run_id, status="FINISHED", end_time=run.ended)
 
 
-def _dataset_input(dataset: TrackedDataset) -> DatasetInput:
+def experiment_tags(
+    experiment: TrackedExperiment, experiment_id: str, first_run: str
+) -> dict[str, str]:
+    """Return the description of an experiment, its prepared view and its key, as tags."""
+    artifacts = f"#/experiments/{experiment_id}/runs/{first_run}/artifacts"
+    note = experiment.description.replace(FIRST_RUN, artifacts)
+    tags = {NOTE_TAG: note, VIEW_TAG: experiment.view}
+    return with_record({**EXPERIMENT_TAGS, **tags, KEY_TAG: experiment.name})
+
+
+def dataset_input(dataset: TrackedDataset) -> DatasetInput:
+    """Return a data set as MLflow knows it."""
     origin = dataset.provenance
     files = [
         {"name": file.name, "address": file.address, "sha256": file.sha256, "bytes": file.bytes}

@@ -13,11 +13,12 @@ from scoup.specs import Spec, Whole
 
 
 class ModelFile(Spec):
-    """A merged model: the plan and the variant it belongs to, and its file."""
+    """A merged model: the plan and the variant it belongs to, its file and the facts of its job."""
 
     plan: str
     variant: str
     path: str
+    facts: str
 
 
 class FitFile(ModelFile):

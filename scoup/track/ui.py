@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from scoup.errors import ScoupError
-from scoup.track.local import ARTIFACTS, DATABASE
+from scoup.track.local import ARTIFACTS, DATABASE, experiments
+from scoup.track.views import address
 
 HOST = "127.0.0.1"
 
@@ -41,13 +42,12 @@ def environment() -> dict[str, str]:
     return inherited | settings
 
 
-def page(port: int) -> str:
-    """Return the address of the table of runs, not of the pages for language models.
-
-    >>> page(5000)
-    'http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning'
-    """
-    return f"http://{HOST}:{port}/#/experiments/1/runs?workflowType=machine_learning"
+def pages(folder: Path, port: int) -> dict[str, str]:
+    """Return the address of the prepared view of each experiment, by its name."""
+    return {
+        name: f"http://{HOST}:{port}/{address(experiment_id)}"
+        for experiment_id, name in experiments(folder)
+    }
 
 
 def serve(folder: Path, port: int) -> int:
@@ -66,9 +66,9 @@ def serve(folder: Path, port: int) -> int:
     server = subprocess.Popen(command(folder, port), env=environment())
     try:
         if wait(server, port):
-            print(
-                f"\n    MLflow shows the runs at  {page(port)}    (Ctrl-C stops it)\n", flush=True
-            )
+            lines = [f"    {name:22} {page}" for name, page in pages(folder, port).items()]
+            print("\nMLflow shows the runs of each experiment (Ctrl-C stops it):\n", flush=True)
+            print("\n".join(lines), end="\n\n", flush=True)
         return server.wait()
     except KeyboardInterrupt:
         return 0

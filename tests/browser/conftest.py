@@ -78,18 +78,27 @@ class Browser:
             self.driver.switch_to.default_content()
 
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """Chromium, or a skip that says what is missing."""
+@contextmanager
+def started(profile):
+    """Run Chromium with a profile folder, or skip and say what is missing."""
     selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     program, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
     if not (program and driver_path):
         pytest.skip("needs Chromium: apt-get install chromium chromium-driver")
     options = selenium.ChromeOptions()
     options.binary_location = program
-    for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
+    for option in [*OPTIONS, f"--user-data-dir={profile}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = selenium.Chrome(options, selenium.ChromeService(driver_path))
-    yield Browser(driver)
-    driver.quit()
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Chromium, with the same profile for all tests."""
+    with started(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser

@@ -1,75 +1,134 @@
-"""MLflow in a browser, as `make ui` shows it: the table of runs, its filter, charts."""
+"""MLflow in a browser, as `make ui` shows it: few metrics, prepared tables, charts with data."""
 
-import json
-import urllib.request
+import sqlite3
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
+from scoup import results
 from scoup.track import track, ui
-from tests import served, tracked
-from tests.tracked import sources
+from tests import served, whole
+from tests.browser.mlflow import (
+    CARD,
+    DRAWN,
+    open_page,
+    take_pictures,
+    wait_for,
+    wait_for_charts,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-FILTER = quote('tags.experiment = "missing"')
-CARD = "[data-testid=experiment-view-compare-runs-card]"
+MIN_CHARTS = 3
+EXPERIMENTS = ("scorecard", *whole.LAYOUT, "fit", "merge")
+POINTS = """
+const card = [...document.querySelectorAll(arguments[0])]
+    .find(card => card.innerText.includes('seconds vs. relative_cost'));
+return card ? card.querySelectorAll('.js-plotly-plot .scatterlayer .point').length : 0
+"""
+
+RUN_LINK = """
+const link = document.querySelector('a[href*="/runs/"]');
+return link && link.getAttribute('href').split('/runs/')[1]
+"""
+# What MLflow's page sends when a person saves a note or a tag.
+SET_TAG = """
+return fetch('ajax-api/2.0/mlflow/runs/set-tag', {method: 'POST',
+    headers: {'Content-Type': 'application/json'}, body: JSON.stringify(arguments[0])})
+    .then(answer => answer.status)
+"""
 
 
 @pytest.fixture(scope="module")
-def port(browser, tmp_path_factory):
-    """A server on a store that was moved after it was built."""
-    folder = tmp_path_factory.mktemp("built")
-    tracked.make(folder, 3)
-    tracked.write_run(folder, 0, experiment="missing")
+def served_store(browser, tmp_path_factory):
+    """A server on the store of a whole run, which was moved after it was built."""
+    folder = tmp_path_factory.mktemp("built") / "results"
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        track(sources(), "results")
-    moved = Path(folder, "results").rename(tmp_path_factory.mktemp("moved") / "results")
+        sources = whole.make(folder)
+        track(sources, folder)
+    moved = folder.rename(tmp_path_factory.mktemp("moved") / "results")
+    folder.symlink_to(moved)  # a later track finds the results where they were
     with served.serving(moved) as port:
-        yield port
+        yield moved, port, sources
 
 
-def wait_for(browser, words):
-    """Wait until the page shows these words."""
-    return browser.until("return document.body.innerText.includes(arguments[0])", words)
+@pytest.fixture(scope="module")
+def port(served_store):
+    return served_store[1]
 
 
-def test_the_table_shows_every_run(browser, port, tmp_path):
-    browser.open(ui.page(port))
-    wait_for(browser, "5 matching runs")
-    # Prompts belong to the pages for language models.
+@pytest.fixture(scope="module")
+def ids(served_store):
+    return {name.rpartition("/")[2]: number for number, name in ui.experiments(served_store[0])}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_chart_tab_draws_by_itself_and_no_section_is_empty(browser, port, ids, name, tmp_path):
+    open_page(browser, port, ids[name], charts=True, prepared=False)
+    assert wait_for_charts(browser, MIN_CHARTS) >= MIN_CHARTS
+    assert not browser.run("return document.body.innerText.includes('No charts in this section')")
+    browser.picture(tmp_path / f"{name}.png")
+
+
+def test_the_prepared_scatter_shows_every_contender(browser, port, ids, tmp_path):
+    open_page(browser, port, ids["speedup"], charts=True)
+    contenders = 2 * (len(whole.FULL) + len(whole.SAMPLED))  # two seeds
+    wait_for(browser, f"{contenders} matching runs")
+    browser.until(f"const n = (() => {{{POINTS}}})(...arguments); return n == {contenders}", CARD)
+    browser.picture(tmp_path / "scatter.png")
+
+
+def test_the_prepared_table_has_the_columns_that_matter_and_is_sorted(browser, port, ids, tmp_path):
+    open_page(browser, port, ids["leave_two_out"])
+    wait_for(browser, "20 matching runs")  # the chosen model, two decisions, ten subjects
+    for column in ("accuracy", "accuracy_low", "chance_high", "subject", "decision"):
+        wait_for(browser, column)
+    wait_for(browser, "Sort: accuracy")
+    wait_for(browser, "Which of two unseen images")  # what was asked
     assert browser.run("return !document.body.innerText.includes('Prompts')")
-    for name in ("accuracy scoup seed2 brainq", "missing scoup seed0 brainq", "scorecard"):
-        wait_for(browser, name)
-    browser.picture(tmp_path / "runs.png")
+    browser.picture(tmp_path / "table.png")
     server = f"http://{ui.HOST}:{port}/"
     assert [address for address in browser.requests() if not address.startswith(server)] == []
 
 
-def test_a_filter_leaves_the_runs_of_one_experiment(browser, port):
-    browser.open(f"{ui.page(port)}&searchFilter={FILTER}")
-    wait_for(browser, "1 matching run")
-    assert not browser.run("return document.body.innerText.includes('accuracy scoup')")
+def test_repetitions_are_averaged_per_merge(browser, port, ids):
+    open_page(browser, port, ids["accuracy"], charts=True)
+    wait_for(browser, "joint (relative_cost)")
+    wait_for(browser, "paper (relative_cost)")
+    assert browser.run(DRAWN, CARD) >= MIN_CHARTS
 
 
-def test_the_chart_tab_draws_lines_and_bars(browser, port, tmp_path):
-    browser.open(f"{ui.page(port)}&compareRunsMode=CHART")
-    assert browser.until("return document.querySelectorAll(arguments[0]).length", CARD) >= 4
-    browser.until("return document.querySelectorAll('.js-plotly-plot .scatterlayer .trace').length")
-    wait_for(browser, "loss/rep0")
-    browser.picture(tmp_path / "charts.png")
+def test_a_note_and_a_tag_added_in_the_browser_survive_a_rebuild(browser, served_store, ids):
+    folder, port, sources = served_store
+    open_page(browser, port, ids["speedup"])
+    wait_for(browser, "matching runs")
+    run_id = browser.until(RUN_LINK)
+    for key, value in {"mlflow.note.content": "look at this one", "checked": "yes"}.items():
+        browser.run(SET_TAG, {"run_id": run_id, "key": key, "value": value})
+    wait_for_run(browser, port, ids["speedup"], run_id)
+    for job in sources.jobs:  # all results of the experiment change, and with them the ids of runs
+        if job.experiment == "speedup":
+            metrics = whole.metrics_of("speedup", job.dataset, job.seed + 1)
+            changed = [replace(metric, seed=job.seed) for metric in metrics]
+            results.write_metrics(job.metrics, changed)
+    track(sources, folder)
+    with sqlite3.connect(f"file:{folder}/mlflow.db?mode=ro", uri=True) as base:
+        query = "SELECT run_uuid FROM tags WHERE key = 'checked' AND value = 'yes'"
+        [(new_id,)] = base.execute(query).fetchall()
+    assert new_id != run_id
+    wait_for_run(browser, port, ids["speedup"], new_id)
 
 
-def test_the_artifacts_of_a_run_are_served_from_the_moved_folder(browser, port, tmp_path):
-    query = {"experiment_ids": ["1"], "filter": "tags.experiment = 'scorecard'"}
-    address = f"http://{ui.HOST}:{port}/api/2.0/mlflow/runs/search"
-    header = {"Content-Type": "application/json"}
-    request = urllib.request.Request(address, json.dumps(query).encode(), header)
-    with urllib.request.urlopen(request) as response:
-        [run] = json.load(response)["runs"]
-    browser.open(f"http://{ui.HOST}:{port}/#/experiments/1/runs/{run['info']['run_id']}/artifacts")
-    for name in ("figures", "scorecard.json"):
-        wait_for(browser, name)
-    browser.picture(tmp_path / "artifacts.png")
+def wait_for_run(browser, port, experiment_id, run_id):
+    """Wait until the page of a run shows the note and the tag."""
+    browser.open(f"http://{ui.HOST}:{port}/#/experiments/{experiment_id}/runs/{run_id}")
+    for words in ("look at this one", "checked"):
+        wait_for(browser, words)
+
+
+def test_pictures_for_the_readme_are_small(browser, served_store, tmp_path):
+    take_pictures(browser, served_store[0], served_store[1], tmp_path)
+    sizes = [path.stat().st_size for path in Path(tmp_path).glob("*.png")]
+    assert len(sizes) == 2
+    assert max(sizes) < 150_000

@@ -4,6 +4,7 @@ SAMPLE = "results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz"
 FIT = "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz"
 FIT_FACTS = "results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json"
 MERGED = "results/merge/{dataset}/{variant}/{plan}/seed{seed}.npz"
+MERGE_FACTS = "results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json"
 TRUTH = "results/holdout/{dataset}/{variant}/seed{seed}.truth.npz"
 PART = "results/parts/{experiment}/{dataset}/seed{seed}/{part}.npz"
 METRICS = "results/experiments/{experiment}/{dataset}/seed{seed}.json"
@@ -74,12 +75,14 @@ def figure_files(endings, names=tuple(EXPERIMENTS)):
 def tracked_jobs():
     """Return the files of every experiment job, each model with its plan, variant and repetition."""
 
-    def models(pattern, job):
+    def models(pattern, facts_pattern, job):
         return [
-            {"plan": model["plan"], "variant": model["variant"], "path": path}
+            {"plan": model["plan"], "variant": model["variant"], "path": path, "facts": facts}
             | ({"rep": rep} if "{rep}" in pattern else {})
             for model in MODELS[job["experiment"]]
-            for rep, path in enumerate(files_of_model(pattern, model, **job))
+            for rep, (path, facts) in enumerate(
+                zip(*(files_of_model(files, model, **job) for files in (pattern, facts_pattern)))
+            )
         ]
 
     files = {"metrics": METRICS, "facts": FACTS, "log": LOG}
@@ -87,8 +90,8 @@ def tracked_jobs():
         {
             **job,
             **{name: pattern.format(**job) for name, pattern in files.items()},
-            "fits": models(FIT, job),
-            "merged": models(MERGED, job),
+            "fits": models(FIT, FIT_FACTS, job),
+            "merged": models(MERGED, MERGE_FACTS, job),
         }
         for job in jobs_of()
     ]

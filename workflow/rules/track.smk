@@ -15,7 +15,12 @@ rule track:
         metrics=files_of_jobs(METRICS),
         facts=files_of_jobs(FACTS),
         logs=files_of_jobs(LOG),
-        models=[model["path"] for job in tracked_jobs() for model in job["fits"] + job["merged"]],
+        models=[
+            model[file]
+            for job in tracked_jobs()
+            for model in job["fits"] + job["merged"]
+            for file in ("path", "facts")
+        ],
         figures=figure_files(["png"]),
         scorecard=["results/scorecard.json", "results/scorecard.md"],
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),

@@ -6,12 +6,14 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import ExperimentSpec, FinishName, MergeName
 
 CAPTIONS = {
     "accuracy": "Cost relative to full ALS, and explained share, against the number of "
     "repetitions: every run, and the median per merge. Shares below -1 are cut off."
 }
+VIEW = View(steps="repetitions", where='params.finish = "none"', group=("merge",))
 
 
 class Spec(ExperimentSpec):

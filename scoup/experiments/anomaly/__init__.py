@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import ExperimentSpec
 
 CAPTIONS = {
@@ -14,6 +15,7 @@ CAPTIONS = {
     "anomaly_plans": "Share of the largest stars, counted directly, that each plan finds, and "
     "precision of the table against what was planted.",
 }
+VIEW = View(sort="largest_found")
 
 
 class Spec(ExperimentSpec):

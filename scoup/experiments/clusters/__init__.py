@@ -7,12 +7,14 @@ from pydantic import Field
 
 from scoup.datasets import Traits
 from scoup.experiments._suits import why_no_images
+from scoup.experiments._view import View
 from scoup.specs import Count, ExperimentSpec
 
 CAPTIONS = {
     "clusters": "Both ends of each component: things, and columns of the matrix about them; in "
     "BrainQ nouns, questions and brain images."
 }
+VIEW = View(sort="purity")
 
 
 class Spec(ExperimentSpec):

@@ -11,6 +11,7 @@ from pydantic import Field, Strict
 
 from scoup.datasets import Traits
 from scoup.experiments._suits import SUBJECT, why_no_images
+from scoup.experiments._view import View
 from scoup.specs import AboveZero, Count, ExperimentSpec, Positive, Whole
 
 CAPTIONS = {
@@ -18,6 +19,11 @@ CAPTIONS = {
     "compared with chance, a shuffled matrix and ridge regression on the matrix; bars are 95 % "
     "intervals with things resampled, since pairs that share a thing are not independent."
 }
+VIEW = View(
+    shared=("chance_low", "chance_high"),
+    sort="accuracy",
+    where='params.contender = "chosen"',
+)
 MIN_THINGS = 8  # of which two are left out, and half of the others in the nested choice
 MAX_WORK = 1e10  # pairs times squared images: some ten minutes on one core
 

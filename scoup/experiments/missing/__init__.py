@@ -6,12 +6,14 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import ExperimentSpec
 
 CAPTIONS = {
     "missing": "Signal-to-noise ratio, error on the hidden cells and time against the fraction of "
     "cells that is hidden; dotted: a second start with nothing hidden."
 }
+VIEW = View(sort="snr", scatter=("fraction", "snr"))
 
 
 class Spec(ExperimentSpec):

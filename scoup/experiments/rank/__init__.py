@@ -6,12 +6,14 @@ from typing import Annotated, Any
 from pydantic import Field, Strict
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import Count, ExperimentSpec
 
 CAPTIONS = {
     "rank": "How each rank fits, predicts hidden cells, is recovered by another fit and agrees "
     "with a diagonal core; dashed: the recommended rank, with the reasons above."
 }
+VIEW = View(steps="rank")
 # Two components cancel each other if their triple cosine is at most this.
 DEGENERATE_COSINE = -0.85
 

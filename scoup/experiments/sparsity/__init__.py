@@ -6,12 +6,14 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import ExperimentSpec, FinishName, Positive
 
 CAPTIONS = {
     "sparsity": "Cost against output size, both relative to full ALS: fewer and fewer indices "
     "kept, small entries pruned, and full ALS with its smallest entries set to zero."
 }
+VIEW = View(sort="relative_cost", scatter=("relative_output_size", "relative_cost"))
 
 
 class Spec(ExperimentSpec):

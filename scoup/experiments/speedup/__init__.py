@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import Count, ExperimentSpec, Factors, FinishName
 
 CAPTIONS = {
@@ -18,6 +19,7 @@ CAPTIONS = {
     "pinv": "Time of the pseudoinverse of the stacked matrix over that by the lemma, and over "
     "itself in a second timing, for each number of rows and components.",
 }
+VIEW = View(sort="seconds", scatter=("seconds", "relative_cost"))
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
 # Up to here the printed algorithm, which makes everything dense, takes seconds.

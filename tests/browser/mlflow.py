@@ -1,0 +1,62 @@
+"""MLflow's pages in a browser; ``python -m tests.browser.mlflow results`` takes pictures of them."""
+
+import sys
+from pathlib import Path
+
+from scoup.track import ui
+from scoup.track.views import address
+from tests import served
+
+CARD = "[data-testid=experiment-view-compare-runs-card]"
+# MLflow opens its assistant, which covers a third of the page, at the first visit.
+NO_ASSISTANT = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
+DRAWN = """
+return [...document.querySelectorAll(arguments[0])].filter(card =>
+    card.querySelector('.js-plotly-plot .trace, .js-plotly-plot .point')).length
+"""
+
+
+def open_page(browser, port, experiment_id, *, charts=False, prepared=True):
+    """Open the table or the charts of an experiment, prepared or as MLflow shows them."""
+    browser.open(f"http://{ui.HOST}:{port}/health")
+    browser.run(NO_ASSISTANT)
+    page = address(str(experiment_id), charts=charts)
+    if not prepared:
+        page = page.replace("&viewStateShareKey=scoup", "")
+    browser.open(f"http://{ui.HOST}:{port}/{page}")
+
+
+def wait_for(browser, words):
+    """Wait until the page shows these words."""
+    return browser.until("return document.body.innerText.includes(arguments[0])", words)
+
+
+def wait_for_charts(browser, count):
+    """Wait until so many charts show data, and return how many do."""
+    return browser.until(
+        f"const n = (() => {{{DRAWN}}})(...arguments); return n >= {count} && n", CARD
+    )
+
+
+def take_pictures(browser, folder, port, target):
+    """Save the charts of accuracy and the table of speedup as small pictures."""
+    ids = {name.rpartition("/")[2]: number for number, name in ui.experiments(folder)}
+    browser.driver.set_window_size(1280, 900)
+    open_page(browser, port, ids["accuracy"], charts=True)
+    wait_for_charts(browser, 3)
+    browser.picture(Path(target, "mlflow_accuracy.png"))
+    open_page(browser, port, ids["speedup"], charts=True)
+    wait_for_charts(browser, 3)
+    browser.picture(Path(target, "mlflow_speedup.png"))
+
+
+def main(folder):
+    """Take the pictures of the README from the store of a results folder."""
+    from tests.browser.conftest import started
+
+    with started("/tmp/scoup-chromium") as browser, served.serving(Path(folder)) as port:
+        take_pictures(browser, Path(folder), port, "docs/pictures")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
