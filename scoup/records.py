@@ -429,44 +429,93 @@ class Context:
         return replace(self, **changes)
 
 
+# A claim whose control passes too says nothing about the method.
+VERDICTS = ("holds", "does not hold", "cannot tell")
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper next to what was measured.
+    """A claim of the paper next to what was measured and to what a control reaches.
 
-    ``ours`` is the median over the runs, ``low`` and ``high`` are its quartiles. ``holds`` is None
-    if the paper gives no number to compare with.
+    ``ours`` is the median over the runs, ``low`` and ``high`` are its quartiles, and ``bar`` is
+    what the median must reach (from above unless ``higher``). ``setting`` names what the row is
+    about; ``controls`` maps the name of a null or control to what it got; ``note`` adds what a
+    reader must know, such as "by construction".
     """
 
     experiment: str
     claim: str
+    setting: str
     paper: str
     unit: str
+    bar: float
+    higher: bool
     ours: float
     low: float
     high: float
     runs: int
     provenance: str
-    holds: bool | None
+    controls: Mapping[str, float]
+    verdict: str
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ScoupError.expected("verdict", f"one of {VERDICTS}", repr(self.verdict))
 
     @classmethod
     def of(
         cls,
-        texts: tuple[str, str, str],
+        text: str,
         runs: Sequence[Metric],
-        bar: float | None,
+        *,
+        setting: str,
+        paper: str,
+        unit: str,
+        bar: float,
+        controls: Mapping[str, float | Sequence[Metric]],
         higher: bool = True,
+        note: str = "",
     ) -> Self:
-        """Compare the median of ``runs`` with ``bar``.
+        """Compare the median of ``runs``, and of each control, with ``bar``.
 
-        ``texts`` are the claim, the paper's number and the unit.
+        A control is a number or the metrics of its runs. The claim does not hold if our median
+        misses the bar; if some control reaches it too, the claim says nothing: "cannot tell".
+
+        >>> context = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
+        >>> runs = [context.metric(Measure("purity", "share", "higher"), 0.7)]
+        >>> facts = {"setting": "rank 5", "paper": "shown", "unit": "share", "bar": 0.6}
+        >>> Claim.of("groups are pure", runs, controls={"dealt at random": 0.3}, **facts).verdict
+        'holds'
+        >>> Claim.of("groups are pure", runs, controls={"matrix alone": 0.7}, **facts).verdict
+        'cannot tell'
         """
         low, ours, high = (
             float(q) for q in np.quantile([run.value for run in runs], [0.25, 0.5, 0.75])
         )
-        holds = None if bar is None else bool(ours >= bar if higher else ours <= bar)
+        medians = {name: _median(control) for name, control in controls.items()}
+        passes = {name: value >= bar if higher else value <= bar for name, value in medians.items()}
+        verdict = "cannot tell" if any(passes.values()) else "holds"
+        if not (ours >= bar if higher else ours <= bar):
+            verdict = "does not hold"
         return cls(
-            runs[0].experiment, *texts, ours, low, high, len(runs), runs[0].provenance, holds
-        )
+            runs[0].experiment, text, setting, paper, unit, bar, higher, ours, low, high,
+            len(runs), runs[0].provenance, medians, verdict, note,
+        )  # fmt: skip
+
+
+def _median(control: float | Sequence[Metric]) -> float:
+    values = [control] if isinstance(control, (int, float)) else [run.value for run in control]
+    return float(np.median(values))
+
+
+def controls_text(claim: Mapping[str, Any]) -> str:
+    """Return the controls of a claim in words.
+
+    >>> controls_text({"controls": {"ridge": 0.72, "chance": 0.5}})
+    'ridge: 0.72; chance: 0.5'
+    """
+    return "; ".join(f"{name}: {value:.3g}" for name, value in claim["controls"].items())
 
 
 def pick(metrics: Iterable[Metric], name: str, **where: Any) -> list[Metric]:

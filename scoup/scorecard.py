@@ -10,10 +10,13 @@ from typing import Any
 from scoup import results, store
 from scoup.errors import ScoupError
 from scoup.experiments import declared, experiment_of, measuring
-from scoup.records import Metric
+from scoup.records import Metric, controls_text
 
 Row = Mapping[str, Any]
-VERDICTS = {True: "yes", False: "no", None: "no number given"}
+HEADER = (
+    "experiment", "claim", "setting", "paper", "here: median [quartiles]", "null or control",
+    "runs", "data", "verdict",
+)  # fmt: skip
 
 
 def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
@@ -30,13 +33,13 @@ def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
 
 def table(claims: Sequence[Row]) -> str:
     """Return the scorecard as a Markdown table; a claim that does not hold stands out."""
-    header = "| experiment | claim | paper | here: median [quartiles] | runs | data | holds |"
-    lines = [header, "|---" * 7 + "|"]
+    lines = [f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|"]
     for row in claims:
         spread = f"{row['ours']:.3g} [{row['low']:.3g}, {row['high']:.3g}] {row['unit']}"
-        verdict = VERDICTS[row["holds"]]
-        cells = [row["experiment"], row["claim"], row["paper"], spread, str(row["runs"])]
-        cells += [row["provenance"], f"**{verdict}**" if row["holds"] is False else verdict]
+        text = f"{row['claim']} ({row['note']})" if row["note"] else row["claim"]
+        verdict = row["verdict"] if row["verdict"] == "holds" else f"**{row['verdict']}**"
+        cells = [row["experiment"], text, row["setting"], row["paper"], spread]
+        cells += [controls_text(row), str(row["runs"]), row["provenance"], verdict]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

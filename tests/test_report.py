@@ -19,7 +19,9 @@ from tests.workflow.conftest import ROOT
 
 CLAIM = {
     "experiment": "accuracy", "claim": "it falls", "paper": "1", "unit": "share", "ours": 0.25,
-    "low": 0.2, "high": 0.3, "runs": 4, "provenance": "simulated", "holds": False,
+    "low": 0.2, "high": 0.3, "runs": 4, "provenance": "simulated",
+    "setting": "joint merge", "bar": 1.0, "higher": True, "controls": {"zero": 0.1}, "note": "",
+    "verdict": "does not hold",
 }  # fmt: skip
 ORIGIN = Provenance(
     "brainq", "simulate", "no host could be reached", (tracked.RAW,), size="tiny", seed=0
@@ -27,7 +29,9 @@ ORIGIN = Provenance(
 
 
 def claims(text):
-    return [CLAIM | dict.fromkeys(("experiment", "claim", "paper", "unit"), text)]
+    return [
+        CLAIM | dict.fromkeys(("experiment", "claim", "setting", "paper", "unit", "note"), text)
+    ]
 
 
 def origins(text):
@@ -47,13 +51,13 @@ def experiment(text):
     return report.numbers(text, [metric])
 
 
-def whole(text, holds=False):
+def whole(text):
     """The report with ``text`` wherever something from outside may stand."""
     framed = report.page("plain", [], [])
     chapter = report.Chapter(text, text, [report.Figure(text, b"<svg/>")])
     documents = [report.Document(text, framed)]
     return report.whole(
-        [claim | {"holds": holds} for claim in claims(text)],
+        claims(text),
         [replace(chapter, documents=documents)],
         origins(text),
         "Our methods.",
@@ -137,9 +141,9 @@ def test_a_page_asks_nothing_of_the_network(page):
 
 
 def test_a_claim_that_does_not_hold_says_so():
-    assert '<td class="no">no</td>' in whole("text", False)
-    assert '<td class="yes">yes</td>' in whole("text", True)
-    assert "<td>no number given</td>" in whole("text", None)
+    for verdict, style in (("holds", "yes"), ("does not hold", "no"), ("cannot tell", "open")):
+        text = report.whole([CLAIM | {"verdict": verdict}], [], {}, "", "")
+        assert f'<td class="{style}">{verdict}</td>' in text
 
 
 def test_every_number_is_a_median_over_all_seeds():
@@ -165,7 +169,7 @@ def test_other_experiments_stay_on_their_own_pages():
 
 def test_the_report_has_banner_scorecard_chapters_provenance_and_methods():
     text = report.whole(
-        [CLAIM, CLAIM | {"holds": None}],
+        [CLAIM, CLAIM | {"verdict": "cannot tell"}],
         [report.Chapter("leave_two_out", "what it asks")],
         {"brainq": ORIGIN},
         "A tensor.",
@@ -174,7 +178,8 @@ def test_the_report_has_banner_scorecard_chapters_provenance_and_methods():
     )
     shown = Shown(text).text
     order = [
-        "All data is simulated", "0 of 1 claims", "it falls", "e is skipped.", "leave two out",
+        "All data is simulated", "2 claims on this data: 0 holds, 1 does not hold", "it falls",
+        "e is skipped.", "leave two out",
         "what it asks", "Code: scoup 1.", "no host could be reached", "A tensor.",
     ]  # fmt: skip
     start = shown.index("All data is simulated")

@@ -78,7 +78,7 @@ def test_parts_and_material_come_back(tmp_path):
 
 
 def test_claims_come_back(tmp_path):
-    rows = [{"claim": "it is faster", "ours": 2.0, "holds": None}]
+    rows = [{"claim": "it is faster", "ours": 2.0, "controls": {"zero": 1.0}}]
     results.write_claims(tmp_path / "c.json", rows)
     assert results.read_claims(tmp_path / "c.json") == rows
 
@@ -130,10 +130,21 @@ def test_pick_matches_fields_and_coordinates():
 
 
 @pytest.mark.parametrize(
-    ("bar", "higher", "holds"),
-    [(1.0, True, True), (3.0, True, False), (3.0, False, True), (None, True, None)],
+    ("bar", "higher", "control", "verdict"),
+    [
+        (1.0, True, 0.5, "holds"),
+        (1.0, True, 1.0, "cannot tell"),
+        (3.0, True, 0.5, "does not hold"),
+        (3.0, False, 4.0, "holds"),
+        (3.0, False, 3.0, "cannot tell"),
+        (1.0, False, 0.5, "does not hold"),
+    ],
 )
-def test_a_claim_is_judged_by_the_median(bar, higher, holds):
+def test_a_claim_is_judged_by_the_medians_of_runs_and_controls(bar, higher, control, verdict):
     runs = [CONTEXT.metric(COST, value) for value in (0.0, 2.0, 50.0)]
-    claim = Claim.of(("text", "2", "ratio"), runs, bar, higher)
-    assert (claim.ours, claim.holds, claim.runs) == (2.0, holds, 3)
+    facts = {"setting": "s", "paper": "2", "unit": "ratio", "bar": bar, "higher": higher}
+    metrics = [CONTEXT.metric(COST, value) for value in (0.0, control, 90.0)]
+    for controls in (control, metrics):
+        claim = Claim.of("text", runs, controls={"null": controls}, **facts)
+        assert (claim.ours, claim.runs, claim.verdict) == (2.0, 3, verdict)
+        assert claim.controls == {"null": control}

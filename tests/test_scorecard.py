@@ -24,14 +24,14 @@ def runs(monotone):
 
 def test_a_claim_that_does_not_hold_says_so():
     rows = scorecard.judge(runs([1, 0, 1, 1]))
-    assert (rows[0]["ours"], rows[0]["holds"]) == (0.75, False)
-    assert "| simulated | **no** |" in scorecard.table(rows)
+    assert (rows[0]["ours"], rows[0]["verdict"]) == (0.75, "does not hold")
+    assert "| simulated | **does not hold** |" in scorecard.table(rows)
 
 
 def test_every_run_counts():
     rows = scorecard.judge(runs([1] * 20))
     assert [row["runs"] for row in rows] == [20, 20]
-    assert all(row["holds"] for row in rows)
+    assert all(row["verdict"] == "holds" for row in rows)
 
 
 def test_the_table_replaces_what_stood_between_its_markers(tmp_path):

@@ -1,13 +1,13 @@
 """Report: one file that opens without a network, and the pages in it."""
 
 import html
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any
 
-from scoup.records import Metric, Provenance
+from scoup.records import VERDICTS, Metric, Provenance, controls_text
 from scoup.report.document import (
     Section,
     Table,
@@ -32,9 +32,10 @@ SOURCES = {
     "local": "local copy of",
 }
 CLAIM_FIELDS = (
-    "experiment", "claim", "paper", "ours", "holds", "low", "high", "unit", "runs", "provenance",
+    "experiment", "claim", "setting", "paper", "ours", "verdict", "controls", "low", "high", "unit",
+    "runs", "provenance", "note",
 )  # fmt: skip
-HEADS = {"ours": "here (median)", "provenance": "data"}
+HEADS = {"ours": "here (median)", "provenance": "data", "controls": "null or control"}
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,12 @@ def whole(
 
     Pages are shown in frames, each with its own script. Every text is escaped by the template.
     """
-    verdicts = [claim["holds"] for claim in claims if claim["holds"] is not None]
+    verdicts = Counter(claim["verdict"] for claim in claims)
     return render(
         "report.html",
         marks={origin.mark for origin in origins.values()},
         scorecard=_claims_table(claims),
-        held=sum(verdicts),
-        judged=len(verdicts),
+        verdicts=[f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS],
         left_out=[html.unescape(sentence) for sentence in left_out],
         chapters=chapters,
         origins={name: _origin(origin) for name, origin in origins.items()},
@@ -98,7 +98,7 @@ def whole(
 
 def _claims_table(claims: Claims) -> Table:
     rows = [
-        ["no number given" if claim[field] is None else claim[field] for field in CLAIM_FIELDS]
+        [claim[field] if field != "controls" else controls_text(claim) for field in CLAIM_FIELDS]
         for claim in claims
     ]
     return Table([HEADS.get(field, field) for field in CLAIM_FIELDS], rows)

@@ -244,11 +244,9 @@ def _summary(sources: Sources, runs: Sequence[TrackedRun]) -> list[TrackedRun]:
 
 
 def _claim_points(claims: Sequence[Mapping[str, Any]]) -> list[Point]:
-    verdicts = [claim["holds"] for claim in claims if claim["holds"] is not None]
     return [
         Point("claims", len(claims)),
-        Point("claims_judged", len(verdicts)),
-        Point("claims_hold", sum(verdicts)),
+        Point("claims_hold", sum(claim["verdict"] == "holds" for claim in claims)),
         *(
             Point(f"claim/{number:02d} {claim['experiment']}", float(claim["ours"]))
             for number, claim in enumerate(claims, start=1)

@@ -150,7 +150,7 @@ def test_the_experiment_judges_by_what_was_planted_and_names_ids_and_dates(datas
     inputs = Inputs(dataset, [model], planted={"planted": EVENTS})
     outcome = anomaly.measure(inputs, Spec(datasets=["planted"], plans=["walls"]), CONTEXT)
     assert pick(outcome.metrics, "planted_found", plan=anomaly.ALL, kind="star-out")[0].value == 1
-    assert [claim.holds for claim in anomaly.claims(outcome.metrics)][-1] is True
+    assert [claim.verdict for claim in anomaly.claims(outcome.metrics)][-1] == "holds"
     first = outcome.facts["rows"][0]
     assert (first["poster"], first["day"]) == ("105", "2008-01-08")
     assert outcome.facts["panels"][0]["ids"][1:] == ["105", "2008-01-08"]

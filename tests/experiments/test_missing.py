@@ -74,7 +74,7 @@ def test_the_visible_mean_leaves_the_hidden_cells_out(data):
 
 def test_claims_are_judged_for_each_plan_with_half_of_the_cells(metrics):
     judged = claims(metrics)
-    assert [claim.claim[-8:] for claim in judged] == [" descent", "weighted"]
+    assert [claim.setting for claim in judged] == ["plan descent", "plan weighted"]
     assert {(claim.experiment, claim.provenance) for claim in judged} == {("missing", "simulated")}
 
 

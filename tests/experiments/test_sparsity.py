@@ -65,8 +65,7 @@ def test_data_that_was_not_made_of_factors_has_no_such_control(given):
 
 
 def test_claims_are_judged_with_their_provenance(metrics):
-    (claim,) = claims(metrics)
-    assert (claim.experiment, claim.provenance, claim.holds) == ("sparsity", "simulated", None)
+    assert claims(metrics) == []  # the paper has no number for this data set
 
 
 def test_the_figure_is_readable(metrics):

@@ -228,10 +228,14 @@ def claims(metrics: Sequence[Metric]) -> list[Claim]:
     for plan in [*paper, ALL]:
         runs = pick(metrics, "largest_found", plan=plan, kind="star-out")
         if runs:
-            how = plan if plan == ALL else "sampled as in the paper"
-            text = f"the largest one-day stars of one poster are found, {how}"
-            judged.append(Claim.of((text, "one shown", "share"), runs, 0.5))
+            text, how = "the largest one-day stars of one poster are found", f"plan {plan}"
+            setting = plan if plan == ALL else how
+            judged.append(_claim(text, runs, setting, "one shown", 0.5))
     planted = pick(metrics, "planted_found", plan=ALL, kind="star-out")
     if planted:
-        judged.append(Claim.of(("planted spammers found, all plans", "-", "share"), planted, 0.99))
+        judged.append(_claim("planted spammers are found", planted, ALL, "-", 0.99))
     return judged
+
+
+def _claim(text: str, runs: Sequence[Metric], setting: str, paper: str, bar: float) -> Claim:
+    return Claim.of(text, runs, setting=setting, paper=paper, unit="share", bar=bar, controls={})

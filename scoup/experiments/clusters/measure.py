@@ -202,10 +202,14 @@ def claims(metrics: Sequence[Metric]) -> list[Claim]:
     )
     if not (runs and nulls and p_values):
         return []
-    largest = max(run.value for run in p_values)
-    null = np.median([run.value for run in nulls])
-    text = (
-        f"things of a group are of one category (random deals: {null:.2f}; p at most {largest:.2g})"
+    claim = Claim.of(
+        "things of a group are of one category",
+        runs,
+        setting=f"plan {runs[0].plan}",
+        paper="shown by example",
+        unit="share",
+        bar=float(np.median([run.value for run in runs])),
+        controls={"dealt at random": nulls},
     )
-    claim = Claim.of((text, "shown by example", "share"), runs, None)
-    return [replace(claim, holds=largest <= MAX_P_VALUE)]
+    largest = max(run.value for run in p_values)
+    return [claim if largest <= MAX_P_VALUE else replace(claim, verdict="does not hold")]
