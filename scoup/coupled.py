@@ -15,7 +15,10 @@ from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_lists, by_mode
-from scoup.tensor import SparseTensor, as_real
+from scoup.tensor import SparseTensor, as_real, check_indices, ravel
+
+# Smallest sum of squares of a block that is not zero; below it digits are lost.
+MIN_SQUARES = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,34 @@ class HeldOut:
 
     cells: SparseTensor
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", _check_listed("HeldOut", self.cells))
+
+    def scarce_rows(self, mode: int) -> tuple[Array, SparseTensor]:
+        """Return the slices of ``mode`` of which most cells are hidden, and what is left of them.
+
+        The observed cells of these slices, numbered in their order, are fewer than the hidden ones.
+
+        >>> cells = SparseTensor([[1, 1], [0, 1]], [1.0, 1.0], (2, 3))
+        >>> rows, observed = HeldOut(cells).scarce_rows(0)
+        >>> rows.tolist(), observed.coords.tolist(), observed.shape
+        ([1], [[0], [2]], (1, 3))
+        """
+        shape, coords = self.cells.shape, self.cells.coords
+        hidden = np.bincount(coords[mode], minlength=shape[mode])
+        rows = np.flatnonzero(2 * hidden > prod(shape) // shape[mode])
+        if not rows.size:
+            return rows, self.cells
+        number = np.full(shape[mode], -1)
+        number[rows] = np.arange(rows.size)
+        inside = coords[:, number[coords[mode]] >= 0].copy()
+        inside[mode] = number[inside[mode]]
+        small = (*shape[:mode], rows.size, *shape[mode + 1 :])
+        observed = np.ones(prod(small), dtype=bool)
+        observed[ravel(inside, small)] = False
+        left = np.array(np.unravel_index(np.flatnonzero(observed), small), dtype=np.int32)
+        return rows, SparseTensor(left, np.ones(left.shape[1], self.cells.dtype), small)
+
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -42,6 +73,9 @@ class Observed:
     """
 
     cells: SparseTensor
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", _check_listed("Observed", self.cells))
 
 
 Mask = Array | HeldOut | Observed | None
@@ -91,8 +125,16 @@ class Block:
         values = self.values
         flat = values.values if isinstance(values, SparseTensor) else values.reshape(-1)
         if flat.dtype == np.float64:
-            return float(np.dot(flat, flat))
-        return float(sum(np.dot(chunk, chunk) for chunk in _doubles(flat)))
+            squares = float(np.dot(flat, flat))
+        else:
+            squares = float(sum(np.dot(chunk, chunk) for chunk in _doubles(flat)))
+        if not MIN_SQUARES <= squares < np.inf and (squares or np.any(flat)):
+            size = f"numbers of size {np.abs(flat).max():.0e}"
+            hint = "change the unit of the data"
+            raise ScoupError.expected(
+                self.name, "numbers whose squares a float64 holds", size, hint
+            )
+        return squares
 
     def rows_observed(self, mode: int) -> NDArray[np.int64]:
         """Count the observed cells in each slice of ``mode``."""
@@ -116,6 +158,25 @@ class Block:
         """Return the block restricted to ``indices``, one array per mode."""
         values, mask = _select(self.values, indices), _select(self.mask, indices)
         return Block(self.name, values, mask, self.factors)
+
+    def scaled(self, exponent: int) -> Block:
+        """Return the block with its values multiplied by ``2^exponent``."""
+        values = self.values
+        if isinstance(values, SparseTensor):
+            scaled: Any = values.with_values(np.ldexp(values.values, exponent))
+        else:
+            scaled = np.ldexp(values, exponent)
+        return Block(self.name, scaled, self.mask, self.factors)
+
+    def to_dense(self) -> tuple[Array, Array | None]:
+        """Return the values and the mask of a sparse block as dense arrays."""
+        assert isinstance(self.values, SparseTensor)
+        if self.mask is None:
+            return self.values.to_dense(), None
+        assert isinstance(self.mask, (HeldOut, Observed))
+        known = np.full(self.shape, isinstance(self.mask, HeldOut))
+        known[tuple(self.mask.cells.coords)] = isinstance(self.mask, Observed)
+        return self.values.to_dense(), known
 
     def _all_but(self, mode: int) -> tuple[int, ...]:
         return tuple(axis for axis in range(len(self.shape)) if axis != mode)
@@ -224,6 +285,7 @@ class CoupledData:
         A block of which nothing is observed at ``indices`` becomes zeros; a matrix among them
         counts for nothing.
         """
+        indices = check_indices(indices, self.sizes)
         weights, parts = list(self.block_weights), []
         for number, block in enumerate(self.blocks):
             part = block.select([indices[position] for position in block.factors])
@@ -294,7 +356,7 @@ def _check_matrices(matrices: Any, shape: tuple[int, ...]) -> dict[int, list[Any
     groups = as_lists(matrices)
     for mode, group in groups.items():
         for position, matrix in enumerate(group):
-            size = getattr(matrix, "shape", np.shape(matrix))
+            size = _shape_of(f"matrices[{mode}]", matrix)
             if len(size) != 2 or size[0] != shape[mode]:
                 raise ScoupError.expected(
                     f"matrices[{mode}]" + (f"[{position}]" if position else ""),
@@ -303,6 +365,10 @@ def _check_matrices(matrices: Any, shape: tuple[int, ...]) -> dict[int, list[Any
                     "transpose it or couple it to another mode",
                 )
     return {mode: [_as_cells(matrix) for matrix in group] for mode, group in groups.items()}
+
+
+def _shape_of(name: str, values: Any) -> tuple[int, ...]:
+    return values.shape if hasattr(values, "shape") else as_real(name, values).shape
 
 
 def _check_masks(masks: Any, matrices: Mapping[int, list[Any]]) -> dict[int, list[Any]]:
@@ -328,11 +394,13 @@ def _check_weights(weights: Any, blocks: Sequence[Block]) -> tuple[float, ...]:
         if weights == "balanced":
             return tuple(1.0 / (block.norm2 or 1.0) for block in blocks)
         raise ScoupError.expected("weights", "'paper', 'balanced' or numbers", repr(weights))
-    numbers = np.asarray(list(weights), dtype=float)
+    expected = f"{len(blocks)} non-negative numbers, tensor first"
+    try:
+        numbers = as_real("weights", list(weights))
+    except (TypeError, ScoupError):
+        raise ScoupError.expected("weights", expected, repr(weights)) from None
     if numbers.shape != (len(blocks),) or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise ScoupError.expected(
-            "weights", f"{len(blocks)} non-negative numbers, tensor first", list(weights)
-        )
+        raise ScoupError.expected("weights", expected, list(weights))
     if numbers[0] == 0:
         raise ScoupError.expected("weights", "a positive weight for the tensor", 0)
     return tuple(float(number) for number in numbers)
@@ -370,29 +438,40 @@ def _as_cells(matrix: Any) -> Any:
     return SparseTensor.from_owned_arrays(coords, coo.data.copy(), coo.shape)
 
 
+def _check_listed(name: str, cells: Any) -> SparseTensor:
+    """Return the cells that a mask lists, those of value zero included."""
+    cells = _as_cells(cells)
+    if not isinstance(cells, SparseTensor):
+        raise ScoupError.expected(name, "cells as a SparseTensor", type(cells).__name__)
+    if not cells.zero_coords.size:
+        return cells
+    coords = np.hstack([cells.coords, cells.zero_coords])
+    return SparseTensor(coords, np.ones(coords.shape[1], cells.dtype), cells.shape)
+
+
 def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:
     """Return values with unobserved cells at zero, and the mask in its one inner form."""
     values = _as_cells(values)
     if isinstance(values, SparseTensor):
         return _check_sparse(name, values, mask)
+    if isinstance(values, np.ma.MaskedArray):
+        mask = _without_masked(name, values, mask)
+        values = values.filled(0)
     array = as_real(name, values)
     if array.size == 0:
         raise ScoupError.expected(name, "at least one cell", f"shape {array.shape}")
     return _check_dense(name, np.ascontiguousarray(array), mask)
 
 
+def _without_masked(name: str, values: np.ma.MaskedArray, mask: Any) -> Any:
+    """Return a mask of what is observed, without the masked cells of a numpy masked array."""
+    known = ~np.ma.getmaskarray(values)
+    return known if mask is None else known & _check_mask(name, mask, values.shape)
+
+
 def _check_dense(name: str, array: Array, mask: Any) -> tuple[Array, Array | None]:
-    if isinstance(mask, (HeldOut, Observed, SparseTensor)):
-        raise ScoupError.expected(f"{name} mask", "a 0/1 array for dense data", type(mask).__name__)
     if mask is not None:
-        mask = np.asarray(mask)
-        if mask.shape != array.shape:
-            raise ScoupError.expected(f"{name} mask", f"shape {array.shape}", f"shape {mask.shape}")
-        if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-            raise ScoupError.expected(
-                f"{name} mask", "only 0 (missing) and 1 (observed)", "other values"
-            )
-        mask = mask.astype(bool)
+        mask = _check_mask(name, mask, array.shape)
     # One pass tells whether a second is needed: the sum of finite cells is finite or overflows.
     if not np.isfinite(array.sum(dtype=np.float64)):
         known = ~np.isnan(array)
@@ -402,6 +481,19 @@ def _check_dense(name: str, array: Array, mask: Any) -> tuple[Array, Array | Non
     if mask is None or mask.all():
         return array, None
     return np.where(mask, array, array.dtype.type(0)), mask
+
+
+def _check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> Array:
+    """Return a dense mask as booleans."""
+    expected = "only 0 (missing) and 1 (observed)"
+    if isinstance(mask, (HeldOut, Observed, SparseTensor)) or sparse.issparse(mask):
+        raise ScoupError.expected(f"{name} mask", "a 0/1 array for dense data", type(mask).__name__)
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ScoupError.expected(f"{name} mask", f"shape {shape}", f"shape {mask.shape}")
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise ScoupError.expected(f"{name} mask", expected, "other values")
+    return mask.astype(bool)
 
 
 def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTensor, Mask]:
@@ -414,10 +506,6 @@ def _check_sparse(name: str, values: SparseTensor, mask: Any) -> tuple[SparseTen
         raise ScoupError.expected(
             f"{name} mask", "HeldOut(cells) or Observed(cells) for sparse data", got
         )
-    mask = type(mask)(_as_cells(mask.cells))
-    if not isinstance(mask.cells, SparseTensor):
-        got = type(mask.cells).__name__
-        raise ScoupError.expected(f"{name} mask", "cells as a SparseTensor", got)
     if mask.cells.shape != values.shape:
         raise ScoupError.expected(
             f"{name} mask", f"shape {values.shape}", f"shape {mask.cells.shape}"

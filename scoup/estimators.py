@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from tqdm.auto import tqdm
 
 from scoup import pipeline, project
@@ -79,7 +78,7 @@ class _Estimator:
         :func:`scoup.project.project`.
         """
         dictionary = self._dictionary(mode, block, position)
-        return project.project(dictionary, np.asarray(rows, dtype=float), ridge, rule)
+        return project.project(dictionary, rows, ridge, rule)
 
     def predict(
         self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None,
@@ -96,9 +95,12 @@ class _Estimator:
         return project.expand(self.factors_, latent, mode, at)
 
     def _dictionary(self, mode: int, block: str, position: int) -> Array:
+        return project.dictionary(self._fitted(), mode, block, position)
+
+    def _fitted(self) -> Factors:
         if not hasattr(self, "factors_"):
             raise ScoupError(f"{type(self).__name__} is not fitted yet; call fit(data) first.")
-        return project.dictionary(self.factors_, mode, block, position)
+        return self.factors_
 
     def score(self, data: CoupledData | Cells, y: Any = None) -> float:
         """Return the share of the tensor's observed squares that the model explains.
@@ -107,7 +109,7 @@ class _Estimator:
         ``fit`` this scores the prediction alone.
         """
         del y
-        return block_fits(check_data(data), self.factors_)["tensor"]
+        return block_fits(check_data(data), self._fitted())["tensor"]
 
     def __sklearn_tags__(self) -> Any:  # scikit-learn alone calls this
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -120,7 +122,7 @@ class _Estimator:
 
     def reconstruct_matrix(self, mode: int = 0, position: int = 0) -> Array:
         """Return the model of a matrix, ``modes[mode] @ side.T``."""
-        return matrix_of(self.factors_, mode, position)
+        return matrix_of(self._fitted(), mode, position)
 
 
 class CMTF(_Estimator):

@@ -1,12 +1,17 @@
 """Working with factor matrices: normalise, match, reconstruct."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Array, Factors
+
+# Cells whose residuals are in memory at a time, and how many of them share a row factor.
+RESIDUAL_STEP_CELLS = 1 << 16
+MAX_RESIDUAL_COLUMNS = 1 << 10
 
 
 def column_norms(factor: Array) -> Array:
@@ -38,6 +43,38 @@ def khatri_rao(factors: Sequence[Array]) -> Array:
     for factor in factors[1:]:
         product = (product[:, None, :] * factor[None, :, :]).reshape(-1, product.shape[1])
     return product
+
+
+def squared_error(
+    values: Array, mask: Array | None, factors: Sequence[Array], exponent: int = 0
+) -> float:
+    """``|W * (X / 2^exponent - [[factors]])|^2`` from the residuals, in float64.
+
+    One pass over a dense array, :data:`RESIDUAL_STEP_CELLS` cells at a time.
+
+    >>> squared_error(np.ones((2, 2, 2)), None, [np.ones((2, 1))] * 3, exponent=1)
+    2.0
+    """
+    doubles = [factor.astype(np.float64, copy=False) for factor in factors]
+    # Trailing modes up to about a thousand cells form the columns, all others the rows.
+    split = values.ndim - 1
+    while split > 1 and prod(values.shape[split - 1 :]) <= MAX_RESIDUAL_COLUMNS:
+        split -= 1
+    cells = values.reshape(-1, prod(values.shape[split:]))
+    known = None if mask is None else mask.reshape(cells.shape)
+    right = khatri_rao(doubles[split:]).T
+    total, step = 0.0, max(1, RESIDUAL_STEP_CELLS // cells.shape[1])
+    for first in range(0, len(cells), step):
+        rows = slice(first, min(first + step, len(cells)))
+        left = np.ones((1, 1))
+        index = np.unravel_index(np.arange(rows.start, rows.stop), values.shape[:split])
+        for factor, mode_index in zip(doubles[:split], index, strict=True):
+            left = left * factor[mode_index]
+        error = np.ldexp(cells[rows].astype(np.float64), -exponent) - left @ right
+        if known is not None:
+            error *= known[rows]
+        total += float(np.einsum("ij,ij->", error, error))
+    return total
 
 
 def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = ()) -> Factors:
@@ -118,10 +155,7 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
     [2.0, 2.0, 2.0]
     """
     order = len(factors.modes)
-    sign = np.where(factors.weights < 0, -1.0, 1.0)
-    share = np.abs(factors.weights) ** (1.0 / order) if spread else np.abs(factors.weights)
-    scales = [share if spread or mode == 0 else np.ones(factors.rank) for mode in range(order)]
-    scales[0] = scales[0] * sign
+    scales = mode_scales(factors.weights, order, factors.owners, spread)
     modes = [
         mode if (scale == 1).all() else mode * scale
         for mode, scale in zip(factors.modes, scales, strict=True)
@@ -132,6 +166,27 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
         sides.append(side if (scale == 1).all() else side / scale)
     dtype = factors.modes[0].dtype
     return [np.ascontiguousarray(factor.astype(dtype, copy=False)) for factor in [*modes, *sides]]
+
+
+def mode_scales(
+    weights: Array, order: int, owners: Sequence[int], spread: bool = True
+) -> list[Array]:
+    """Return what each mode is multiplied by to absorb the weights, evenly or all in the first.
+
+    A component of weight 0 keeps the modes that matrices are on, and with them its part of the
+    matrices: the zero goes to another mode, if there is one.
+
+    >>> [scale.tolist() for scale in mode_scales(np.array([-8.0, 0.0]), 3, owners=[0])]
+    [[-2.0, 1.0], [2.0, 0.0], [2.0, 1.0]]
+    """
+    sign, zero = np.where(weights < 0, -1.0, 1.0), weights == 0
+    size = np.where(zero, 1.0, np.abs(weights))
+    share = size ** (1.0 / order) if spread else size
+    scales = [share if spread or mode == 0 else np.ones(len(weights)) for mode in range(order)]
+    scales[0] = scales[0] * sign
+    free = next((mode for mode in range(order) if mode not in owners), order - 1)
+    scales[free] = np.where(zero, 0.0, scales[free])
+    return scales
 
 
 def tensor_of(factors: Factors) -> Array:
@@ -154,9 +209,25 @@ def matrix_of(factors: Factors, mode: int, position: int = 0) -> Array:
     >>> matrix_of(Factors(np.ones(1), (ones, ones, ones), {0: 3 * ones}), mode=0).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    if mode not in factors.sides:
-        raise ScoupError.expected("mode", f"a coupled mode among {sorted(factors.sides)}", mode)
-    return factors.modes[mode] @ factors.sides[mode][position].T
+    side = side_of(factors, mode, position)
+    return factors.modes[mode] @ side.T
+
+
+def side_of(factors: Factors, mode: int, position: int = 0) -> Array:
+    """Return the side factor of the ``position``-th matrix on ``mode``, or refuse.
+
+    >>> ones = np.ones((2, 1))
+    >>> side_of(Factors(np.ones(1), (ones, ones, ones), {0: 3 * ones}), mode=0).tolist()
+    [[3.0], [3.0]]
+    """
+    if not isinstance(mode, (int, np.integer)) or mode not in factors.sides:
+        modes = f"a mode with a matrix, one of {sorted(factors.sides)}"
+        raise ScoupError.expected("mode", modes, repr(mode))
+    group = factors.sides[mode]
+    if not isinstance(position, (int, np.integer)) or not 0 <= position < len(group):
+        positions = f"a matrix of mode {mode} from 0 to {len(group) - 1}"
+        raise ScoupError.expected("position", positions, repr(position))
+    return group[position]
 
 
 def _unit_columns(factor: Array) -> Array:

@@ -3,12 +3,14 @@
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
+from math import isfinite, ldexp
 from typing import NamedTuple
 
 import numpy as np
 
 from scoup.compress import Compression, compress, longest, pays
 from scoup.coupled import CoupledData
+from scoup.errors import ScoupError
 from scoup.factors import wrap
 from scoup.listing import load
 from scoup.machine import one_thread, require_dense, serial_blas
@@ -17,7 +19,7 @@ from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec
 from scoup.start import PARAFAC_SWEEPS, Draw, begin, candidates
-from scoup.terms import Problem, block_losses
+from scoup.terms import Problem, Units, block_losses, model_losses
 
 
 def fit(
@@ -41,25 +43,14 @@ def fit(
     """
     solver = load("scoup.solvers", spec.solver)
     clock, needs_dense = Clock(), getattr(solver, "NEEDS_DENSE", False)
+    require_dense("rank", (sum(data.sizes), spec.rank), data.dtype)
     if needs_dense:
         copies = 4 + spec.rank / min(data.shape)
         require_dense(f"solver {spec.solver!r}", data.shape, data.dtype, copies)
     # Large dense products use all threads of BLAS; the small matrices of other solvers do not gain.
     with nullcontext() if needs_dense else serial_blas():
-        outcome = _solve(data, spec, seed, start, Stopping(spec.max_iter, spec.tol, on_step), clock)
-    best = outcome.best
-    named = dict(zip([block.name for block in data.blocks], outcome.losses, strict=True))
-    report = FitReport(
-        losses=tuple(best.costs),
-        block_losses=named,
-        block_fits={b.name: 1.0 - named[b.name] / (b.norm2 or 1.0) for b in data.blocks},
-        stop=best.stop,
-        solver=spec.solver,
-        compressed=outcome.compressed,
-        starts=tuple(solution.costs[-1] for solution in outcome.solutions),
-        seconds=clock.seconds,
-    )
-    return Fit(wrap(best.flat, data), report)
+        outcome = _solve(data, spec, seed, start, on_step, clock)
+    return Fit(outcome.units.restore(outcome.factors), _report(data, spec, outcome, clock))
 
 
 def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:
@@ -100,10 +91,12 @@ def repetition_seed(seed: int, repetition: int) -> int:
 
 
 class _Outcome(NamedTuple):
-    """The solution of each start, the best of them on all rows, and its loss in each block."""
+    """The solution of each start, and the best of them on all rows with its losses, in units."""
 
-    best: Solution
+    units: Units
     solutions: list[Solution]
+    best: Solution
+    factors: Factors
     losses: list[float]
     compressed: bool
 
@@ -113,17 +106,19 @@ def _solve(
     spec: FitSpec,
     seed: int,
     start: Factors | None,
-    stopping: Stopping,
+    on_step: Step,
     clock: Clock,
 ) -> _Outcome:
     """Start, compress if that pays, solve from each start, and expand the best solution."""
-    solver = load("scoup.solvers", spec.solver)
+    solver, units = load("scoup.solvers", spec.solver), Units.of(data)
+    stopping = Stopping(spec.max_iter, spec.tol, lambda cost: on_step(ldexp(cost, units.cost)))
+    data, terms_units = units.in_range(data)
     with clock("start"):
-        starts = candidates(data, spec, seed, start)
+        starts = candidates(data, spec, seed, units.divide(start) if start else None)
     with clock("compress"):
         short, starts = _compress(data, spec, starts)
     with clock("arrange"):
-        problem = Problem.of(data if short is None else short.data)
+        problem = Problem.of(data if short is None else short.data, terms_units)
     solutions: list[Solution] = []
     for number, draws in enumerate(starts):
         with clock("start"):
@@ -132,10 +127,39 @@ def _solve(
             solutions.append(solver.solve(problem, flat, stopping))
     with clock("finish"):
         best = min(solutions, key=lambda solution: solution.costs[-1])
-        losses = block_losses(problem.terms, best.flat)
-        if short is not None:
-            best.flat[short.mode] = short.expand(best.flat[short.mode])
-    return _Outcome(best, solutions, losses, short is not None)
+        if short is None:
+            factors = wrap(best.flat, data)
+            losses = model_losses(problem.terms, factors)
+        else:
+            losses = block_losses(problem.terms, best.flat)
+            factors = wrap(_swap(best.flat, short.mode, short.expand(best.flat[short.mode])), data)
+            if data.dtype != np.float64:  # compression has lost digits that the loss needs
+                losses = model_losses(Problem.of(data, terms_units).terms, factors)
+    return _Outcome(units, solutions, best, factors, losses, short is not None)
+
+
+def _report(data: CoupledData, spec: FitSpec, outcome: _Outcome, clock: Clock) -> FitReport:
+    """Report a fit in the units of the data; the last cost is that of the final losses."""
+    units, best = outcome.units, outcome.best
+    pairs = zip(units.weights, outcome.losses, strict=True)
+    final_cost = sum(weight * loss for weight, loss in pairs)
+    if not isfinite(final_cost):
+        raise ScoupError.expected("fit", "numbers of moderate size", "an overflow in the factors")
+    costs = [*best.costs[:-1], final_cost]
+    finals = [final_cost if s is best else s.costs[-1] for s in outcome.solutions]
+    norms = [ldexp(b.norm2, -2 * e) for b, e in zip(data.blocks, units.blocks, strict=True)]
+    names = [block.name for block in data.blocks]
+    parts = list(zip(names, outcome.losses, norms, units.blocks, strict=True))
+    return FitReport(
+        losses=tuple(ldexp(cost, units.cost) for cost in costs),
+        block_losses={name: ldexp(loss, 2 * exponent) for name, loss, _, exponent in parts},
+        block_fits={name: 1.0 - loss / (norm or 1.0) for name, loss, norm, _ in parts},
+        stop=best.stop,
+        solver=spec.solver,
+        compressed=outcome.compressed,
+        starts=tuple(ldexp(cost, units.cost) for cost in finals),
+        seconds=clock.seconds,
+    )
 
 
 def _compress(

@@ -1,6 +1,7 @@
 """Measures of a factorization. None makes a sparse tensor dense or forms a Khatri-Rao product."""
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -8,10 +9,12 @@ from scoup import kernels
 from scoup.coupled import Block, CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
+from scoup.machine import serial_blas
 from scoup.records import Array, Factors
-from scoup.tensor import SparseTensor
-from scoup.terms import block_losses, terms_of
+from scoup.tensor import SparseTensor, as_real, check_coords
+from scoup.terms import model_losses, terms_of
 
+Kind = TypeVar("Kind")
 # Costs below this share of the zero model's are rounding errors.
 MIN_COST_SHARE = 1e-10
 # Two models whose squared distance is below this share of their size are identical.
@@ -26,14 +29,27 @@ def losses(data: CoupledData, factors: Factors) -> dict[str, float]:
     >>> losses(CoupledData(np.ones((2, 2, 2))), zero)
     {'tensor': 8.0}
     """
-    flat = unwrap(factors)
-    sizes = tuple(len(factor) for factor in flat)
-    if sizes != data.sizes:
-        raise ScoupError.expected(
-            "factors", f"one per mode and matrix, with rows {data.sizes}", f"rows {sizes}"
-        )
-    values = block_losses(terms_of(data), flat)
+    _check_model(data, factors)
+    with serial_blas():
+        values = model_losses(terms_of(data), factors)
     return {block.name: value for block, value in zip(data.blocks, values, strict=True)}
+
+
+def _check_model(data: CoupledData, factors: Factors) -> None:
+    """Refuse factors that do not belong to the data, or that are not numbers."""
+    _check_kind("data", data, CoupledData)
+    sizes = tuple(len(factor) for factor in _check_kind("factors", factors, Factors).flat)
+    if sizes != data.sizes:
+        expected = f"one per mode and matrix, with rows {data.sizes}"
+        raise ScoupError.expected("factors", expected, f"rows {sizes}")
+    if not all(np.isfinite(array).all() for array in (factors.weights, *factors.flat)):
+        raise ScoupError.expected("factors", "finite numbers", "NaN or infinity")
+
+
+def _check_kind(name: str, value: Any, kind: type[Kind]) -> Kind:
+    if not isinstance(value, kind):
+        raise ScoupError.expected(name, f"a {kind.__name__}", type(value).__name__)
+    return value
 
 
 def cost(data: CoupledData, factors: Factors) -> float:
@@ -64,7 +80,8 @@ def zero_cost(data: CoupledData) -> float:
     >>> zero_cost(CoupledData(np.ones((2, 2, 2))))
     8.0
     """
-    return weigh(data, {block.name: block.norm2 for block in data.blocks})
+    blocks = _check_kind("data", data, CoupledData).blocks
+    return weigh(data, {block.name: block.norm2 for block in blocks})
 
 
 def relative_cost(value: float, reference: float, zero: float) -> float:
@@ -109,7 +126,8 @@ def output_size(factors: Factors) -> int:
     >>> output_size(Factors(np.ones(1), (np.eye(2, 1), np.ones((2, 1)), np.ones((2, 1)))))
     5
     """
-    return int(sum(np.count_nonzero(factor) for factor in factors.flat))
+    flat = _check_kind("factors", factors, Factors).flat
+    return int(sum(np.count_nonzero(factor) for factor in flat))
 
 
 def model_inner(left: Factors, right: Factors) -> float:
@@ -119,6 +137,11 @@ def model_inner(left: Factors, right: Factors) -> float:
     >>> model_inner(ones, ones)
     8.0
     """
+    sizes = [
+        [len(mode) for mode in _check_kind("factors", f, Factors).modes] for f in (left, right)
+    ]
+    if sizes[0] != sizes[1]:
+        raise ScoupError.expected("factors", f"modes with rows {sizes[0]}", f"rows {sizes[1]}")
     product = np.outer(left.weights, right.weights).astype(np.float64)
     for a, b in zip(left.modes, right.modes, strict=True):
         product *= a.astype(np.float64, copy=False).T @ b
@@ -147,9 +170,13 @@ def held_out_error(truth: Array, coords: Array, factors: Factors) -> float:
     >>> held_out_error(np.array([2.0]), np.zeros((3, 1), dtype=int), ones)
     0.25
     """
-    error = np.asarray(truth, dtype=np.float64) - kernels.model_at(
-        coords, factors.weights, factors.modes
-    )
+    modes = _check_kind("factors", factors, Factors).modes
+    cells = check_coords(coords, tuple(len(mode) for mode in modes))
+    truth = as_real("truth", truth)
+    if truth.shape != (cells.shape[1],):
+        expected = f"{cells.shape[1]} numbers, one per column of coords"
+        raise ScoupError.expected("truth", expected, f"shape {truth.shape}")
+    error = truth.astype(np.float64) - kernels.model_at(cells, factors.weights, modes)
     return float(error @ error / max(float(np.dot(truth, truth)), np.finfo(float).tiny))
 
 
@@ -162,7 +189,7 @@ def degeneracy(factors: Factors) -> float:
     >>> degeneracy(Factors(np.ones(2), (A, A, A * [1, -1])))
     -1.0
     """
-    if factors.rank == 1:
+    if _check_kind("factors", factors, Factors).rank == 1:
         return 1.0
     product = np.outer(np.sign(factors.weights), np.sign(factors.weights)).astype(np.float64)
     for mode in factors.modes:
@@ -182,6 +209,7 @@ def core_consistency(data: CoupledData, factors: Factors) -> float:
     >>> round(core_consistency(CoupledData(tensor), eye), 6)
     100.0
     """
+    _check_model(data, factors)
     if data.blocks[0].mask is not None:
         raise ScoupError.expected(
             "data", "a tensor with no missing cells for core consistency", "a masked one"

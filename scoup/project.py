@@ -1,14 +1,17 @@
 """Project new rows of one block to the latent space, and expand them to another block."""
 
 from collections.abc import Mapping
-from typing import Literal
+from math import prod
+from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from scoup.errors import ScoupError
-from scoup.factors import khatri_rao
+from scoup.factors import khatri_rao, side_of
 from scoup.records import Array, Factors
-from scoup.specs import Positive, check
+from scoup.specs import Positive, Whole, check
+from scoup.tensor import SparseTensor, as_real
 
 RULES = ("least_squares", "paper")
 # Singular values below this share of the largest one count as zero.
@@ -27,21 +30,14 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
     [5.0, 5.0, 5.0, 5.0]
     """
     check("block", block, Literal["matrix", "tensor"])
-    if not 0 <= mode < len(factors.modes):
+    if check("mode", mode, Whole) >= len(factors.modes):
         raise ScoupError.expected("mode", f"a tensor mode from 0 to {len(factors.modes) - 1}", mode)
-    if block == "tensor":
-        others = [other for n, other in enumerate(factors.modes) if n != mode]
-        return khatri_rao(others) * factors.weights
-    if mode not in factors.sides:
-        raise ScoupError.expected(
-            "mode", f"a mode with a matrix, one of {sorted(factors.sides)}", mode
-        )
-    group = factors.sides[mode]
-    if not 0 <= position < len(group):
-        raise ScoupError.expected(
-            "position", f"a matrix of mode {mode} from 0 to {len(group) - 1}", position
-        )
-    return group[position]
+    if block == "matrix":
+        return side_of(factors, mode, position)
+    if check("position", position, Whole):
+        raise ScoupError.expected("position", "0 for slices of the tensor", position)
+    others = [other for n, other in enumerate(factors.modes) if n != mode]
+    return khatri_rao(others) * factors.weights
 
 
 def project(
@@ -57,8 +53,7 @@ def project(
     """
     check("ridge", ridge, Positive)
     check("rule", rule, Literal[RULES])
-    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
-    rows = rows.reshape(len(rows), -1)
+    rows = check_rows(rows)
     if rows.shape[1] != len(dictionary):
         raise ScoupError.expected(
             "rows", f"{len(dictionary)} columns, as in the fitted block", rows.shape[1]
@@ -69,7 +64,7 @@ def project(
         return filled @ dictionary
     rank = dictionary.shape[1]
     shrink = ridge * np.sum(dictionary**2) / rank * np.eye(rank)
-    if known.all():
+    if known.all() or not len(rows):
         gram = dictionary.T @ dictionary + shrink
         return np.linalg.lstsq(gram, dictionary.T @ filled.T, rcond=RELATIVE_CUTOFF)[0].T
     right_sides = filled @ dictionary
@@ -80,6 +75,24 @@ def project(
             for gram, right_side in zip(grams, right_sides, strict=True)
         ]
     )
+
+
+def check_rows(rows: Any) -> Array:
+    """Return rows, or slices, as an array (n, columns) in float64 with NaN for missing cells.
+
+    >>> check_rows(np.ma.array([1.0, 2.0], mask=[False, True])).tolist()
+    [[1.0, nan]]
+    """
+    if sparse.issparse(rows):
+        rows = rows.toarray()
+    if isinstance(rows, SparseTensor):
+        rows = rows.to_dense()
+    if isinstance(rows, np.ma.MaskedArray):
+        rows = np.ma.filled(rows.astype(np.float64), np.nan)
+    array = np.atleast_2d(as_real("rows", rows)).astype(np.float64, copy=False)
+    if np.isinf(array).any():
+        raise ScoupError.expected("rows", "finite numbers or NaN for missing", "an infinity")
+    return array.reshape(len(array), prod(array.shape[1:]))
 
 
 def expand(
@@ -94,13 +107,9 @@ def expand(
     >>> expand(factors, np.array([[1.0]]), mode=0, at={2: 1}).tolist()
     [[10.0, 10.0]]
     """
-    fixed = dict(at or {})
+    fixed = check("at", {} if at is None else at, dict[Whole, Whole])
     for other, index in fixed.items():
-        if (
-            other == mode
-            or not 0 <= other < len(factors.modes)
-            or not 0 <= index < len(factors.modes[other])
-        ):
+        if other == mode or other >= len(factors.modes) or index >= len(factors.modes[other]):
             raise ScoupError.expected(
                 "at", "an index of a mode other than the projected one", {other: index}
             )

@@ -62,9 +62,16 @@ class Factors:
     coverage: tuple[NDArray[np.bool_], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.modes, (list, tuple)) or not self.modes:
+            raise ScoupError.expected("modes", "a factor per mode", type(self.modes).__name__)
         object.__setattr__(self, "modes", tuple(self.modes))
+        if not isinstance(self.sides, Mapping) or set(self.sides) - set(range(len(self.modes))):
+            raise ScoupError.expected("sides", "a dict {mode: side factors}", repr(self.sides)[:60])
         object.__setattr__(self, "sides", as_lists(self.sides))
         rank = np.shape(self.weights)
+        for name, array in zip(["weights", *self.names], [self.weights, *self.flat], strict=True):
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+                raise ScoupError.expected(name, "an array of numbers", type(array).__name__)
         if len(rank) != 1:
             raise ScoupError.expected(
                 "weights", "a vector, one number per component", f"shape {rank}"
@@ -75,6 +82,9 @@ class Factors:
         if not self.coverage:
             masks = tuple(np.ones(len(factor), dtype=bool) for factor in self.flat)
             object.__setattr__(self, "coverage", masks)
+        if [len(mask) for mask in self.coverage] != [len(factor) for factor in self.flat]:
+            sizes = [np.shape(mask) for mask in self.coverage]
+            raise ScoupError.expected("coverage", "one mask per factor, one entry per row", sizes)
 
     @classmethod
     def from_flat(

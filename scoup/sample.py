@@ -106,6 +106,8 @@ def draw(
     [(4, 4, 4), (4, 4, 4)]
     """
     density = densities(data) if density is None else density
+    # A block of zeros has no mass anywhere: its indices are drawn alike.
+    density = [vector if vector.any() else np.ones(len(vector)) for vector in density]
     quotas = [
         quota(d, s, spec.shared, spec.rank)
         for d, s in zip(density, sampling_of(data, spec), strict=True)

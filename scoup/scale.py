@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scoup.factors import mode_scales
 from scoup.records import Array
 from scoup.solvers.als import pseudoinverse
 from scoup.terms import Term, grams_of, shortest
@@ -24,13 +25,11 @@ def rescale(terms: Sequence[Term], flat: Sequence[Array], order: int) -> list[Ar
     """
     grams = grams_of(flat)
     scales = [_best_scale(term, flat, grams)[0] for term in terms]
-    size = np.abs(scales[0]) ** (1.0 / order)
-    sign = np.where(scales[0] < 0, -1.0, 1.0)
-    scaled = [factor * size * (sign if n == 0 else 1.0) for n, factor in enumerate(flat[:order])]
+    modes = mode_scales(scales[0], order, [term.factors[0] for term in terms[1:]])
+    scaled = [factor * scale for factor, scale in zip(flat, modes, strict=False)]
     for term, scale in zip(terms[1:], scales[1:], strict=True):
         owner, side = term.factors
-        mode_scale = size * (sign if owner == 0 else 1.0)
-        scaled.append(flat[side] * scale / np.where(mode_scale == 0, 1.0, mode_scale))
+        scaled.append(flat[side] * scale / np.where(modes[owner] == 0, 1.0, modes[owner]))
     return [np.ascontiguousarray(factor, dtype=flat[0].dtype) for factor in scaled]
 
 

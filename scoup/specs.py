@@ -167,7 +167,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {
+            key.item() if isinstance(key, np.generic) else key: _plain(item)
+            for key, item in value.items()
+        }
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 

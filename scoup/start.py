@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.factors import unwrap
+from scoup.factors import column_norms, congruence, unwrap
 from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.solvers import Solution, Stopping, als
@@ -26,6 +26,8 @@ CANDIDATES = 4
 CANDIDATE_SWEEPS = 10
 PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
+# Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
+MAX_DISTANCE = 1e-7
 
 
 def candidates(
@@ -57,11 +59,39 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     >>> [factor.shape for factor in begin(problem, FitSpec(rank=1), draws, seed=0)]
     [(2, 1), (2, 1), (2, 1), (5, 1)]
     """
+    if not problem.zero_cost:  # a fit of nothing is zero, without rounding errors
+        return [np.zeros((n, spec.rank), problem.data.dtype) for n in problem.data.sizes]
     if spec.init != "parafac":
         return with_sides(problem.terms, draws[0](), problem.data.sizes)
-    exact = algebraic_modes(problem.data, spec.rank, seed)
+    exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
     modes = parafac(problem, draws if exact is None else [lambda: exact, *draws])
+    modes = with_new_directions(modes, generator(seed, "start", "directions"))
     return with_sides(problem.terms, modes, problem.data.sizes)
+
+
+def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> list[Array]:
+    """Replace components that are zero, or the same as an earlier one, by random ones.
+
+    ALS does not leave such a start: a zero component stays zero, and two equal ones stay equal, so
+    that neither ever fits what only the matrices hold.
+
+    >>> twice = [np.ones((4, 2)) for _ in range(3)]
+    >>> fresh = with_new_directions(twice, np.random.default_rng(0))
+    >>> [bool(np.linalg.matrix_rank(mode) == 2) for mode in fresh]
+    [True, True, True]
+    """
+    norms = np.array([column_norms(mode) for mode in modes])
+    sizes = np.prod(norms, axis=0)
+    close = congruence(modes, modes) > 1.0 - MAX_DISTANCE
+    useless = sizes <= MAX_DISTANCE * sizes.max()
+    useless |= np.triu(close, 1).any(axis=0)
+    if not useless.any():
+        return list(modes)
+    fresh = []
+    for mode in modes:
+        columns = rng.standard_normal(mode.shape).astype(mode.dtype)
+        fresh.append(np.where(useless, columns, mode))
+    return fresh
 
 
 def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[Array]:
@@ -74,13 +104,15 @@ def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[A
     return [rng.standard_normal((size, rank)).astype(data.dtype) for size in data.shape]
 
 
-def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | None:
+def algebraic_modes(
+    data: CoupledData, rank: int, seed: int, exponent: int = 0
+) -> list[Array] | None:
     """Solve the PARAFAC of a dense tensor by eigenvectors: exact if the tensor truly has rank F.
 
     On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k)
     Q'``, so the eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes
     follow by least squares. None if cells are missing, the tensor is sparse, or fewer than two
-    modes have F indices.
+    modes have F indices. The tensor is measured in units of ``2^exponent``.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))
@@ -108,6 +140,7 @@ def algebraic_modes(data: CoupledData, rank: int, seed: int) -> list[Array] | No
     slices = np.einsum("fi,ijk->fjk", np.linalg.pinv(first), values, optimize=True)
     parts = [_rank_one(piece.reshape(piece.shape[0], *other_sizes)) for piece in slices]
     columns = [np.stack([part[n] for part in parts], axis=1) for n in range(len(parts[0]))]
+    columns[0] = np.ldexp(columns[0], -exponent)
     others = [n for n in range(data.ndim) if n not in (row, column)]
     modes = dict(zip([row, column, *others], [first, *columns], strict=True))
     return [np.ascontiguousarray(modes[n], dtype=data.dtype) for n in range(data.ndim)]
@@ -183,4 +216,6 @@ def checked_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:
             f"factors with rows {data.sizes} and rank {rank}",
             f"rows {sizes} and rank {start.rank}",
         )
+    if not all(np.isfinite(part).all() for part in (start.weights, *start.flat)):
+        raise ScoupError.expected("init", "finite factors and weights", "NaN or infinity")
     return [factor.astype(data.dtype, copy=False) for factor in unwrap(start)]

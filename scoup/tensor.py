@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,10 @@ def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
     >>> check_shape([2, np.int64(3)])
     (2, 3)
     """
-    sizes = tuple(int(size) for size in shape)
+    try:
+        sizes = tuple(as_index(size) for size in shape)
+    except TypeError:
+        raise ScoupError.expected(name, "one integer per mode", repr(shape)) from None
     if not sizes or any(size < 1 or size > MAX_MODE_SIZE for size in sizes):
         raise ScoupError.expected(name, f"sizes from 1 to {MAX_MODE_SIZE}", sizes)
     if prod(sizes) >= 2**63:
@@ -45,23 +49,45 @@ def ravel(coords: Array, shape: Sequence[int]) -> NDArray[np.int64]:
     [2, 3]
     """
     flat = np.zeros(coords.shape[1], dtype=np.int64)
-    for index, size in zip(coords, shape, strict=True):
+    for row, size in zip(coords, shape, strict=True):
         flat *= size
-        flat += index
+        flat += row
     return flat
 
 
+def check_indices(indices: Sequence[Any], sizes: Sequence[int]) -> list[Array]:
+    """Return index arrays, one per mode or factor, whose entries lie in the range of each.
+
+    >>> check_indices([[0, 2]], (3,))
+    [array([0, 2])]
+    """
+    arrays = [np.asarray(chosen) for chosen in indices]
+    if len(arrays) != len(sizes) or any(array.ndim != 1 for array in arrays):
+        raise ScoupError.expected("indices", f"{len(sizes)} vectors", f"{len(arrays)} arrays")
+    for number, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
+        valid = array.dtype.kind in "iu" and array.min(initial=0) >= 0
+        if array.size and (not valid or array.max() >= size):
+            expected = f"integers from 0 to {size - 1}"
+            raise ScoupError.expected(f"indices[{number}]", expected, "others")
+    return arrays
+
+
 def as_real(name: str, values: Any) -> Array:
-    """Return values as float64, or as float32 if they are; refuse text and complex numbers.
+    """Return values as float64, or as float32 if they are; refuse text, dates and complex numbers.
 
     >>> as_real("tensor", [1, 2]).dtype.name
     'float64'
     """
-    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise ScoupError.expected(name, "numbers", "masked ones", "pass a mask or NaN instead")
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise ScoupError.expected(name, "an array of numbers", type(values).__name__) from None
     if array.dtype == np.float32:
         return array
-    if not np.iscomplexobj(array):
-        with suppress(TypeError, ValueError):
+    if array.dtype.kind in "buifO":
+        with suppress(TypeError, ValueError, OverflowError):
             return array.astype(np.float64, copy=False)
     raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}")
 
@@ -71,7 +97,8 @@ class SparseTensor:
     """An N-way tensor that stores only its non-zeros.
 
     ``coords`` has shape (N, nnz), ``values`` (nnz,): ``X[coords[:, t]] = values[t]``. Cells are
-    sorted row-major, duplicates are summed and zeros dropped.
+    sorted row-major, duplicates are summed and zeros dropped; ``zero_coords`` lists those, since
+    in a mask a cell counts whatever its value.
 
     >>> X = SparseTensor([[0, 0, 1], [1, 1, 0], [2, 2, 0]], [1.0, 2.0, 5.0], (2, 2, 3))
     >>> X.nnz, X.values.tolist(), X.shape
@@ -83,14 +110,16 @@ class SparseTensor:
     coords: Array
     values: Array
     shape: tuple[int, ...]
+    zero_coords: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = check_shape(self.shape)
-        coords = _check_coords(self.coords, shape)
+        coords = check_coords(self.coords, shape)
         values = _check_values(self.values, coords.shape[1])
         object.__setattr__(self, "shape", shape)
-        coords, values = _canonical(coords, values, shape)
-        for array in (coords, values):
+        coords, values, zero_coords = _canonical(coords, values, shape)
+        object.__setattr__(self, "zero_coords", zero_coords)
+        for array in (coords, values, zero_coords):
             array.setflags(write=False)
         object.__setattr__(self, "coords", coords)
         object.__setattr__(self, "values", values)
@@ -122,7 +151,7 @@ class SparseTensor:
         >>> SparseTensor.from_dense(np.eye(2)[None]).nnz
         2
         """
-        dense = np.asarray(array)
+        dense = np.atleast_1d(as_real("array", array))
         coords = np.nonzero(dense)
         return cls(np.array(coords), dense[coords], dense.shape)
 
@@ -136,7 +165,7 @@ class SparseTensor:
         """
         shape = check_shape(shape)
         coords, values = _sort_in_place(
-            _check_coords(coords, shape), _check_values(values, coords.shape[1]), shape
+            check_coords(coords, shape), _check_values(values, coords.shape[1]), shape
         )
         for array in (*_bases(coords), *_bases(values)):
             array.setflags(write=False)
@@ -162,24 +191,24 @@ class SparseTensor:
         [6.0, 7.0, 4.0, 5.0]
         """
         positions = []
-        for index, size in zip(indices, self.shape, strict=True):
+        for chosen, size in zip(check_indices(indices, self.shape), self.shape, strict=True):
             position = np.full(size, -1, dtype=np.int32)
-            position[index] = np.arange(len(index), dtype=np.int32)
+            position[chosen] = np.arange(len(chosen), dtype=np.int32)
             positions.append(position)
         keep = _cells_within(self.coords, positions)
         coords = np.empty((self.ndim, keep.size), np.int32)
         for row, coord, position in zip(coords, self.coords, positions, strict=True):
             np.take(position, coord[keep], out=row)
-        shape = tuple(len(index) for index in indices)
+        shape = tuple(len(chosen) for chosen in indices)
         return SparseTensor.from_owned_arrays(coords, self.values[keep], shape)
 
     def contains(self, coords: Array) -> NDArray[np.bool_]:
         """Return for each column of ``coords`` (N, n) whether that cell is stored."""
-        return self._find(coords)[1]
+        return self._find(check_coords(coords, self.shape))[1]
 
     def at(self, coords: Array) -> Array:
         """Return the values at the columns of ``coords`` (N, n), zero where nothing is stored."""
-        positions, stored = self._find(coords)
+        positions, stored = self._find(check_coords(coords, self.shape))
         values = np.zeros(stored.size, dtype=self.dtype)
         values[stored] = self.values[positions[stored]]
         return values
@@ -193,15 +222,19 @@ class SparseTensor:
         return positions, stored[positions] == wanted
 
 
-def _check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(coords)
+def check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
+    """Return coordinates (N, n) as int32, or refuse those outside of ``shape``."""
+    try:
+        array = np.asarray(coords)
+    except ValueError:  # lists of different lengths
+        raise ScoupError.expected("coords", "one row of indices per mode", "ragged rows") from None
     if array.ndim != 2 or array.shape[0] != len(shape):
         raise ScoupError.expected("coords", f"shape ({len(shape)}, nnz)", array.shape)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise ScoupError.expected("coords", "integer indices", f"dtype {array.dtype}")
-    for mode, (index, size) in enumerate(zip(array, shape, strict=True)):
-        if index.size and (index.min() < 0 or index.max() >= size):
-            bad = index.min() if index.min() < 0 else index.max()
+    for mode, (row, size) in enumerate(zip(array, shape, strict=True)):
+        if row.size and (row.min() < 0 or row.max() >= size):
+            bad = row.min() if row.min() < 0 else row.max()
             raise ScoupError.expected(
                 "coords", f"indices from 0 to {size - 1} in mode {mode}", int(bad)
             )
@@ -224,8 +257,8 @@ def _check_values(values: Any, count: int) -> Array:
     return array
 
 
-def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Sort row-major (unless the cells are sorted already), sum duplicates, drop zeros."""
+def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Sort row-major (unless the cells are sorted already), sum duplicates, split off zeros."""
     if not _is_sorted(coords, shape):
         flat = ravel(coords, shape)
         order = np.argsort(flat, kind="stable")
@@ -235,9 +268,11 @@ def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Ar
         values = np.add.reduceat(values[order], np.flatnonzero(first)).astype(
             values.dtype, copy=False
         )
+    zero_coords = coords[:, :0].copy()
     if np.count_nonzero(values) < values.size:
+        zero_coords = coords[:, values == 0]
         coords, values = coords[:, values != 0], values[values != 0]
-    return _copy_unless_read_only(coords), _copy_unless_read_only(values)
+    return _copy_unless_read_only(coords), _copy_unless_read_only(values), zero_coords
 
 
 def _sort_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:

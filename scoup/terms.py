@@ -11,19 +11,28 @@ with one G for all rows where everything is observed, and one for each row where
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import frexp, ldexp, prod
+from typing import NamedTuple
 
 import numpy as np
 
 from scoup import kernels
 from scoup.coupled import Block, CoupledData, HeldOut, Observed
-from scoup.factors import khatri_rao
-from scoup.records import Array
+from scoup.factors import khatri_rao, squared_error
+from scoup.records import Array, Factors
 from scoup.tensor import SparseTensor
+
+# A loss is a difference of squares. If these exceed the squares of the data by this factor, three
+# more digits than usual cancel, and the loss is computed from the residuals instead.
+MAX_CANCELLATION = 1e3
+# Size up to which the residuals of a sparse block are computed as those of a dense one.
+MAX_DENSE_CELLS = 1 << 20
 
 
 class Term:
     """One block under a weight. ``flat`` is the list ``[*modes, *sides]``, ``grams`` its ``M' M``.
+
+    The data enters in units of ``2^exponent``, so that its size does not matter to a solver.
 
     >>> term = terms_of(CoupledData(np.ones((2, 2, 2))))[0]
     >>> flat = [np.ones((2, 1))] * 3
@@ -31,29 +40,49 @@ class Term:
     ([[4.0], [4.0]], [[4.0]])
     """
 
-    def __init__(self, block: Block, weight: float) -> None:
+    def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
         self.name = block.name
         self.weight = weight
         self.factors = block.factors
-        self.norm2 = block.norm2
+        self.exponent = exponent
+        self.norm2 = ldexp(block.norm2, -2 * exponent)
         self.masked = block.mask is not None
 
     def rhs(self, flat: Sequence[Array], position: int) -> Array:
         """``R = X_(k) KR(other factors)`` over observed cells, shape (I_k, F)."""
+        product = self._product([flat[k] for k in self.factors], self.factors.index(position))
+        if not self.exponent:
+            return product
+        # In place if possible; a view may be of an array that the term caches.
+        unit = product.dtype.type(ldexp(1.0, -self.exponent))
+        return np.multiply(product, unit, out=product if product.flags.owndata else None)
+
+    def _product(self, factors: Sequence[Array], mode: int) -> Array:
+        """``X_(mode) KR(other factors)`` in the units of the data."""
+        raise NotImplementedError
+
+    def residual_loss(self, factors: Sequence[Array]) -> float:
+        """The squared error in float64, from the residuals; ``factors`` are those of this term."""
         raise NotImplementedError
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """``G``: (F, F) when nothing is missing, else (I_k, F, F), one matrix per row."""
         return _hadamard([grams[other] for other in self.factors if other != position])
 
-    def loss(self, rhs: Array, gram: Array, factor: Array, factor_gram: Array) -> float:
+    def loss(
+        self, rhs: Array, gram: Array, flat: Sequence[Array], grams: Sequence[Array], position: int
+    ) -> float:
         """``|X|^2 - 2 <R, M> + <M G, M>``: the squared error, from what the update has computed."""
-        cross = kernels.inner(rhs, factor)
+        factor = flat[position]
         if gram.ndim == 2:
-            model = float(np.sum(gram * factor_gram, dtype=np.float64))
+            products = gram * grams[position]
+            model, squares = float(products.sum()), float(np.abs(products).sum())
         else:
             model = float(np.einsum("if,ifg,ig->", factor, gram, factor, optimize=True))
-        return max(self.norm2 - 2.0 * cross + model, 0.0)
+            squares = factor.shape[1] * float(np.einsum("if,iff,if->", factor, gram, factor))
+        if not squares <= MAX_CANCELLATION * self.norm2:
+            return self.residual_loss([flat[k] for k in self.factors])
+        return max(self.norm2 - 2.0 * kernels.inner(rhs, factor) + model, 0.0)
 
 
 class DenseTerm(Term):
@@ -63,8 +92,8 @@ class DenseTerm(Term):
     changes, so a sweep passes over the data twice, not N times.
     """
 
-    def __init__(self, block: Block, weight: float) -> None:
-        super().__init__(block, weight)
+    def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
+        super().__init__(block, weight, exponent)
         assert isinstance(block.values, np.ndarray)
         self.shape = block.shape
         self._longest = int(np.argmax(self.shape))
@@ -76,10 +105,8 @@ class DenseTerm(Term):
         self._partial: tuple[Array, Array] | None = None
         self._partial_mask: tuple[Array, Array] | None = None
 
-    def rhs(self, flat: Sequence[Array], position: int) -> Array:
-        """See :meth:`Term.rhs`."""
-        factors = [flat[k] for k in self.factors]
-        mode, longest = self.factors.index(position), factors[self._longest]
+    def _product(self, factors: Sequence[Array], mode: int) -> Array:
+        longest = factors[self._longest]
         if mode == self._longest:
             return kernels.spread(self._values, self._others(factors))
         if self._partial is None or self._partial[0] is not longest:
@@ -101,6 +128,12 @@ class DenseTerm(Term):
             packed = _contract_rest(self._partial_mask[1], pairs, self._longest, mode)
         return _unpack(packed, flat[position].shape[1])
 
+    def residual_loss(self, factors: Sequence[Array]) -> float:
+        """See :meth:`Term.residual_loss`; one pass over the cells, some of them at a time."""
+        values = self._values.reshape(self.shape)
+        mask = None if self._mask is None else self._mask.reshape(self.shape)
+        return squared_error(values, mask, factors, self.exponent)
+
     def _others(self, factors: Sequence[Array]) -> Array:
         """Khatri-Rao product of all factors but the longest, of shape (pre, post, F)."""
         ones = np.ones((1, factors[0].shape[1]), dtype=factors[0].dtype)
@@ -112,29 +145,124 @@ class DenseTerm(Term):
 class SparseTerm(Term):
     """A sparse array of any order: never made dense, and no Khatri-Rao product is formed."""
 
-    def __init__(self, block: Block, weight: float) -> None:
-        super().__init__(block, weight)
+    def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
+        super().__init__(block, weight, exponent)
         assert isinstance(block.values, SparseTensor)
+        self._block = block
         self._values = _arrange(block.values)
         self._held_out = isinstance(block.mask, HeldOut)
         self._listed = (
             _arrange(block.mask.cells) if isinstance(block.mask, (HeldOut, Observed)) else None
         )
+        self._scarce: dict[int, tuple[Array, kernels.Fibres]] = {}
 
-    def rhs(self, flat: Sequence[Array], position: int) -> Array:
-        """See :meth:`Term.rhs`."""
-        return kernels.mttkrp(
-            self._values, [flat[k] for k in self.factors], self.factors.index(position)
-        )
+    def _product(self, factors: Sequence[Array], mode: int) -> Array:
+        return kernels.mttkrp(self._values, factors, mode)
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams from the listed cells: their sum, or the whole without it."""
         if self._listed is None:
             return super().gram(flat, grams, position)
-        rows = kernels.row_grams(
-            self._listed, [flat[k] for k in self.factors], self.factors.index(position)
-        )
-        return super().gram(flat, grams, position) - rows if self._held_out else rows
+        factors, mode = [flat[k] for k in self.factors], self.factors.index(position)
+        rows = kernels.row_grams(self._listed, factors, mode)
+        if not self._held_out:
+            return rows
+        rows = super().gram(flat, grams, position) - rows
+        # Where most cells are hidden the difference is rounding error: sum the others instead.
+        index, cells = self._scarce_cells(mode)
+        if index.size:
+            rows[index] = kernels.row_grams(cells, factors, mode)
+        return rows
+
+    def _scarce_cells(self, mode: int) -> tuple[Array, kernels.Fibres]:
+        """The rows of which most cells are hidden, and the observed cells of these rows."""
+        if mode not in self._scarce:
+            assert isinstance(self._block.mask, HeldOut)
+            index, cells = self._block.mask.scarce_rows(mode)
+            self._scarce[mode] = index, _arrange(cells)
+        return self._scarce[mode]
+
+    def residual_loss(self, factors: Sequence[Array]) -> float:
+        """See :meth:`Term.residual_loss`; zeros that are not listed enter as Gram matrices."""
+        block = self._block
+        if prod(block.shape) <= MAX_DENSE_CELLS:
+            return squared_error(*block.to_dense(), factors, self.exponent)
+        values, mask = block.values, block.mask
+        assert isinstance(values, SparseTensor)
+        doubles = [factor.astype(np.float64, copy=False) for factor in factors]
+        if isinstance(mask, Observed):
+            data = np.ldexp(values.at(mask.cells.coords).astype(np.float64), -self.exponent)
+            data -= _model_at(mask.cells, doubles)
+            return kernels.inner(data, data)
+        data = np.ldexp(values.values.astype(np.float64), -self.exponent)
+        model = _model_at(values, doubles)
+        squares = float(_hadamard(grams_of(doubles)).sum())
+        if isinstance(mask, HeldOut):
+            hidden = _model_at(mask.cells, doubles)
+            squares -= kernels.inner(hidden, hidden)
+        return max(kernels.inner(data - 2.0 * model, data) + squares, 0.0)
+
+
+class Units(NamedTuple):
+    """The units of a fit: powers of two, one exponent per block, and that of the cost.
+
+    In units in which its cells have a root mean square of about 1, data in tesla is fitted as data
+    in counts is. Powers of two change no digit.
+
+    ``weights`` are the block weights in these units.
+
+    >>> Units.of(CoupledData(np.full((2, 2, 2), 8.0), {0: np.full((2, 3), 0.25)}))
+    Units(blocks=(3, -2), cost=6, weights=(1.0, 0.0009765625))
+    """
+
+    blocks: tuple[int, ...]
+    cost: int
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, data: CoupledData) -> "Units":
+        """Choose the units of a data set."""
+        squares = [block.norm2 / max(block.observed, 1) for block in data.blocks]
+        blocks = tuple(round(np.log2(square) / 2) if square else 0 for square in squares)
+        pairs = list(zip(data.block_weights, blocks, strict=True))
+        sizes = [frexp(weight)[1] - 1 + 2 * exponent for weight, exponent in pairs if weight]
+        cost = 2 * (max(sizes) // 2)
+        weights = tuple(ldexp(weight, 2 * exponent - cost) for weight, exponent in pairs)
+        return cls(blocks, cost, weights)
+
+    def in_range(self, data: CoupledData) -> tuple[CoupledData, "Units"]:
+        """Copy blocks of extreme size to these units; return also the units of the others.
+
+        The kernels multiply cells as they are, so products of extreme ones would leave the range.
+        """
+        extreme = [
+            abs(exponent) > np.finfo(block.values.dtype).maxexp // 3
+            for block, exponent in zip(data.blocks, self.blocks, strict=True)
+        ]
+        if not any(extreme):
+            return data, self
+        blocks = [
+            block.scaled(-exponent) if far else block
+            for block, exponent, far in zip(data.blocks, self.blocks, extreme, strict=True)
+        ]
+        left = tuple(0 if far else e for e, far in zip(self.blocks, extreme, strict=True))
+        near = CoupledData.from_blocks(blocks, data.block_weights)
+        return near, self._replace(blocks=left)
+
+    def divide(self, factors: Factors) -> Factors:
+        """Express factors in these units."""
+        return self._scale(factors, -1)
+
+    def restore(self, factors: Factors) -> Factors:
+        """Express factors in the units of the data."""
+        return self._scale(factors, 1)
+
+    def _scale(self, factors: Factors, sign: int) -> Factors:
+        tensor, *matrices = (sign * exponent for exponent in self.blocks)
+        flat, order = factors.flat, len(factors.modes)
+        for position, exponent in enumerate(matrices, start=order):
+            flat[position] = np.ldexp(flat[position], exponent)
+        return factors.replace_flat(flat, np.ldexp(factors.weights, tensor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +278,12 @@ class Problem:
     terms: list[Term]
 
     @classmethod
-    def of(cls, data: CoupledData) -> "Problem":
-        """Arrange the data for the kernels."""
-        return cls(data, terms_of(data))
+    def of(cls, data: CoupledData, units: Units | None = None) -> "Problem":
+        """Arrange the data for the kernels, measured in ``units`` if passed."""
+        if units is None:
+            return cls(data, terms_of(data))
+        blocks = zip(data.blocks, units.weights, units.blocks, strict=True)
+        return cls(data, [_term_of(*block) for block in blocks])
 
     @property
     def masked(self) -> bool:
@@ -164,6 +295,11 @@ class Problem:
         """The objective of the model that is zero everywhere."""
         return weighted(self.terms, [term.norm2 for term in self.terms])
 
+    @property
+    def rounding(self) -> float:
+        """The size of rounding errors in costs, which are differences of squares of the data."""
+        return self.zero_cost * float(np.finfo(self.data.dtype).eps)
+
 
 def terms_of(data: CoupledData) -> list[Term]:
     """Return the terms of a data set, tensor first; blocks of weight 0 stay and count for nothing.
@@ -171,10 +307,12 @@ def terms_of(data: CoupledData) -> list[Term]:
     >>> [term.name for term in terms_of(CoupledData(np.ones((2, 2, 2)), {1: np.ones((2, 3))}))]
     ['tensor', 'matrix1']
     """
-    return [
-        (SparseTerm if block.is_sparse else DenseTerm)(block, weight)
-        for block, weight in zip(data.blocks, data.block_weights, strict=True)
-    ]
+    blocks = zip(data.blocks, data.block_weights, strict=True)
+    return [_term_of(block, weight) for block, weight in blocks]
+
+
+def _term_of(block: Block, weight: float, exponent: int = 0) -> Term:
+    return (SparseTerm if block.is_sparse else DenseTerm)(block, weight, exponent)
 
 
 def grams_of(flat: Sequence[Array]) -> list[Array]:
@@ -196,23 +334,34 @@ def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
 
 
 def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:
-    """Squared error of each term, unweighted.
+    """Squared error of each term, unweighted, in float64 and without cancellation.
 
     >>> block_losses(terms_of(CoupledData(np.ones((2, 2, 2)))), [np.zeros((2, 1))] * 3)
     [8.0]
     """
-    grams = grams_of(flat)
-    losses = []
-    for term in terms:
-        position = term.factors[0] if isinstance(term, SparseTerm) else shortest(term, flat)
-        rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
-        losses.append(term.loss(rhs, gram, flat[position], grams[position]))
-    return losses
+    return [term.residual_loss([flat[k] for k in term.factors]) for term in terms]
+
+
+def model_losses(terms: Sequence[Term], factors: Factors) -> list[float]:
+    """Squared error of each term under a model whose weights may be zero.
+
+    >>> ones = Factors(np.array([2.0]), tuple(np.ones((2, 1)) for _ in range(3)))
+    >>> model_losses(terms_of(CoupledData(np.ones((2, 2, 2)))), ones)
+    [8.0]
+    """
+    flat = factors.flat
+    tensor, *matrices = ([flat[k] for k in term.factors] for term in terms)
+    tensor[0] = tensor[0] * factors.weights.astype(np.float64)
+    return [term.residual_loss(own) for term, own in zip(terms, [tensor, *matrices], strict=True)]
 
 
 def shortest(term: Term, flat: Sequence[Array]) -> int:
     """Return the position of a term's shortest factor, whose right-hand side costs least."""
     return min(term.factors, key=lambda k: len(flat[k]))
+
+
+def _model_at(cells: SparseTensor, factors: Sequence[Array]) -> Array:
+    return kernels.model_at(cells.coords, np.ones(factors[0].shape[1]), factors)
 
 
 def _arrange(tensor: SparseTensor) -> kernels.Fibres:

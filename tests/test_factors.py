@@ -75,5 +75,5 @@ def test_sides_are_lists_and_come_back_from_the_flat_list():
 def test_factors_that_do_not_fit_together_are_refused():
     with pytest.raises(ScoupError, match=r"mode1: expected 2 columns, got shape \(3, 1\)"):
         Factors(np.ones(2), (np.ones((3, 2)), np.ones((3, 1)), np.ones((3, 2))))
-    with pytest.raises(ScoupError, match="mode: expected a coupled mode"):
+    with pytest.raises(ScoupError, match="mode: expected a mode with a matrix"):
         matrix_of(wrap(starts(planted((3, 4, 5), 2, 0)[0], 2, 0), planted((3, 4, 5), 2, 0)[0]), 1)

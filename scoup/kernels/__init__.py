@@ -6,10 +6,11 @@ may be called from several Python threads at once.
 
 from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
 from scoup.kernels.fibres import Fibres, arrange
-from scoup.kernels.rows import solve_rows
+from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import model_at, mttkrp, row_grams, sparse_densities
 
 __all__ = [
+    "MIN_PIVOT",
     "Fibres",
     "arrange",
     "contract",

@@ -128,11 +128,15 @@ def product(rows: Array, square: Array) -> Array:
 
 
 def gram(factor: Array) -> Array:
-    """Gram matrix ``M' M`` of a tall factor (n, F), (F, F).
+    """Gram matrix ``M' M`` of a tall factor (n, F), (F, F) in float64.
+
+    In float64 also for a factor in float32: the rounding errors of a Gram matrix count squared.
 
     >>> gram(np.ones((3, 2))).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
+    if factor.dtype != np.float64:
+        return long_gram(factor[None])
     if factor.size < MIN_PASS_NUMBERS:
         return factor.T @ factor
     return contract(factor[None], factor)[0]

@@ -36,9 +36,9 @@ GRAM_BATCH_CELLS = 16
 CACHE_LINE_BYTES = 64
 # Systems that one chunk of :func:`solve_rows` holds.
 CHUNK_SYSTEMS = 64
-# Relative to the largest diagonal entry (Cholesky) or eigenvalue (fallback): a direction below it
-# is not determined.
-RELATIVE_CUTOFF = 1e-12
+# Below this pivot, after scaling to a unit diagonal, a system is treated as singular: the condition
+# number of a Gram matrix is that of the factors squared, so half of the digits are gone by then.
+MIN_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 jit = njit(cache=True, nogil=True)
 
@@ -247,48 +247,37 @@ def list_cells(width: int) -> Callable[..., Any]:
     return kernel
 
 
-def solve_rows(grams: Array, rhs: Array) -> Array:
-    """Solve ``grams[i] @ out[i] = rhs[i]`` for positive semidefinite grams (n, F, F), rhs (n, F).
+def solve_rows(grams: Array, rhs: Array) -> tuple[Array, Array]:
+    """Solve ``grams[i] @ out[i] = rhs[i]`` for positive definite grams (n, F, F), rhs (n, F).
 
-    A singular system gets its least-norm solution; a zero Gram matrix gives a zero row.
+    Return the rows, and which systems are singular to the precision of ``rhs``: their rows are
+    zero.
 
-    >>> solve_rows(np.array([[[4.0]], [[0.0]]]), np.array([[8.0], [1.0]])).tolist()
-    [[2.0], [0.0]]
+    >>> rows, singular = solve_rows(np.array([[[4.0]], [[0.0]]]), np.array([[8.0], [1.0]]))
+    >>> rows.tolist(), singular.tolist()
+    ([[2.0], [0.0]], [False, True])
     """
     count, rank = rhs.shape
     systems, right = read_only(grams), read_only(rhs)
-    out = np.empty_like(right)
-    singular = np.zeros(count, np.bool_)
+    out, singular = np.zeros_like(right), np.zeros(count, np.bool_)
+    least = MIN_PIVOT[np.dtype(rhs.dtype)]
     run_chunks(
         -(-count // CHUNK_SYSTEMS),
         lambda a, b: _cholesky_rows(
-            a * CHUNK_SYSTEMS, min(b * CHUNK_SYSTEMS, count), systems, right, out, singular
+            (a * CHUNK_SYSTEMS, min(b * CHUNK_SYSTEMS, count)), systems, right, least, out, singular
         ),
         count * rank**3 / 6,
     )
-    for block in np.array_split(np.flatnonzero(singular), -(-int(singular.sum()) // 4096) or 1):
-        out[block] = _least_norm(systems[block], right[block])
-    return out
-
-
-def _least_norm(grams: Array, rhs: Array) -> Array:
-    """Solve by eigenvalues, without the directions that the Gram matrices do not determine."""
-    values, vectors = np.linalg.eigh(grams.astype(np.float64))
-    keep = values > RELATIVE_CUTOFF * np.maximum(values[:, -1:], 0)
-    inverse = np.where(keep, 1 / np.where(keep, values, 1), 0)
-    inner = np.einsum("nfg,nf->ng", vectors, rhs) * inverse
-    return np.einsum("nfg,ng->nf", vectors, inner)
+    return out, singular
 
 
 @jit
-def _cholesky_rows(first, last, grams, rhs, out, singular):
+def _cholesky_rows(span, grams, rhs, least, out, singular):
+    first, last = span
     rank = rhs.shape[1]
     low, y = np.empty((rank, rank)), np.empty(rank)
     for i in range(first, last):
-        top = 0.0
-        for f in range(rank):
-            top = max(top, grams[i, f, f])
-        good = bool(top > 0)
+        good = True
         for f in range(rank):
             if not good:
                 break
@@ -300,7 +289,7 @@ def _cholesky_rows(first, last, grams, rhs, out, singular):
             pivot = np.float64(grams[i, f, f])
             for h in range(f):
                 pivot -= low[f, h] * low[f, h]
-            good = bool(pivot > RELATIVE_CUTOFF * top)
+            good = bool(pivot > least * grams[i, f, f])  # the pivot after scaling
             low[f, f] = np.sqrt(pivot) if good else 1.0
         singular[i] = not good
         if not good:

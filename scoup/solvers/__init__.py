@@ -40,9 +40,8 @@ class Stopping(NamedTuple):
         """Say why to stop after these costs: '' to go on, below ``floor`` all is rounding."""
         if costs[-1] <= floor:
             return "exact"
-        if len(costs) > 1 and abs(costs[-2] - costs[-1]) <= self.tol * costs[-2]:
-            return "converged"
-        return ""
+        smallest_change = max(self.tol * costs[-2], floor) if len(costs) > 1 else -1.0
+        return "converged" if costs[max(-2, -len(costs))] - costs[-1] <= smallest_change else ""
 
 
 class Solution(NamedTuple):

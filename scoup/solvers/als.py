@@ -8,8 +8,10 @@ missing cells the iterates are those of Algorithm 1.
 """
 
 from collections.abc import Callable, Sequence
+from math import frexp, ldexp
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.linalg import lapack
 
 from scoup import kernels
@@ -25,12 +27,12 @@ PLAIN_SWEEPS_FIRST = 3
 FIRST_STRIDE, LONGEST_STRIDE = 0.5, 3.0
 GROWTH, SHRINKAGE = 1.5, 0.3
 
-# Below this ratio of pivots the Gram matrix is treated as singular: its condition number is
-# that of the factors squared, so half of the digits are gone by then.
-_WORST_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
-# Called as they are: scipy's checks around them take longer than a system of rank 5.
-_CHOLESKY = {np.dtype(np.float64): lapack.dpotrf, np.dtype(np.float32): lapack.spotrf}
-_BACK = {np.dtype(np.float64): lapack.dpotrs, np.dtype(np.float32): lapack.spotrs}
+# Eigenvalues of a scaled Gram matrix below this multiple of F eps are rounding errors.
+CUTOFF_EPS = 10
+# An inverse beyond this share of the range of a type is multiplied in float64.
+MAX_INVERSE = 1e-10
+# Singular systems that are solved at a time, to save memory.
+SINGULAR_STEP_SYSTEMS = 4096
 
 # Given Gram matrix, right-hand side and the old factor, return the new factor.
 Update = Callable[[Array, Array, Array], Array]
@@ -42,8 +44,7 @@ def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
     >>> least_squares(np.eye(2) * 2, np.array([[2.0, 4.0]]), np.zeros((1, 2))).round(9).tolist()
     [[1.0, 2.0]]
     """
-    del factor
-    return solve_normal(gram, rhs)
+    return solve_normal(gram, rhs, factor)
 
 
 def solve(
@@ -59,7 +60,7 @@ def solve(
     'exact'
     """
     grams, costs, reason = grams_of(flat), list[float](), ""
-    floor = problem.zero_cost * float(np.finfo(flat[0].dtype).eps)
+    floor = problem.rounding
     strides = Strides(flat) if problem.masked and update is least_squares else None
     for _ in range(stopping.max_iter):
         order = strides.set_out(flat, grams) if strides else None
@@ -114,11 +115,12 @@ def _update_factor(
     sparse data, are released before the next ones are formed.
     """
     involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
-    # A factor of weightless blocks alone is still defined: their weight counts as 1.
-    weightless = not any(term.weight for _, term in involved)
+    # Weights count relative to one another. Next to weightless blocks alone that of each is 1.
+    size = max(term.weight for _, term in involved)
+    unit = ldexp(1.0, -2 * (frexp(size)[1] // 2))
     gram, rhs, final = None, _RunningSum(), []
     for number, term in involved:
-        weight = term.weight or float(weightless)
+        weight = term.weight * unit if size else 1.0
         last = not set(term.factors) & set(later)
         if not weight and not last:
             continue
@@ -126,15 +128,21 @@ def _update_factor(
         if last:
             final.append((number, term_gram, term_rhs))
         if weight:
-            gram = weight * term_gram if gram is None else gram + weight * term_gram
+            gram = weight * term_gram if gram is None else _sum(gram, weight * term_gram)
             rhs.add(weight, term_rhs, reusable=not last)
     assert gram is not None
     flat[position] = update(gram, rhs.total, flat[position])
     grams[position] = kernels.gram(flat[position])
     return {
-        number: terms[number].loss(term_rhs, term_gram, flat[position], grams[position])
+        number: terms[number].loss(term_rhs, term_gram, flat, grams, position)
         for number, term_gram, term_rhs in final
     }
+
+
+def _sum(left: Array, right: Array) -> Array:
+    """Add Gram matrices; those of all rows keep their type, which may be half as large."""
+    dtype = max(left, right, key=np.ndim).dtype
+    return np.add(left, right, dtype=dtype, casting="same_kind")
 
 
 class _RunningSum:
@@ -201,33 +209,95 @@ class Strides:
         return True
 
 
-def solve_normal(gram: Array, rhs: Array) -> Array:
+def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
     """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one per row (I, F, F).
 
-    Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma.
+    Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma,
+    unless the rows of ``old`` are better: see :func:`solve_singular`.
 
     >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
     [[2.0, 0.0]]
     """
-    if gram.ndim == 3:
-        return kernels.solve_rows(gram, rhs)
+    if gram.ndim == 2:
+        return _solve_shared(gram, rhs, old)
+    rows, singular = kernels.solve_rows(gram, rhs)
+    steps = -(-int(singular.sum()) // SINGULAR_STEP_SYSTEMS) or 1
+    for block in np.array_split(np.flatnonzero(singular), steps):
+        before = None if old is None else old[block]
+        rows[block] = solve_singular(gram[block], rhs[block], before)
+    return rows
+
+
+def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
+    """Solve with one Gram matrix, by Cholesky after scaling to a unit diagonal if that is safe."""
+    gram = gram.astype(np.float64, copy=False)
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0).astype(gram.dtype)
-    scaled = gram * inverse * inverse[:, None]
-    factor, failed = _CHOLESKY[gram.dtype](scaled, lower=True)
-    if not failed and (factor.diagonal() ** 2).min() > _WORST_PIVOT[gram.dtype]:
-        whole = _BACK[gram.dtype](factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
-        return kernels.product(rhs, np.ascontiguousarray(whole))
-    return rhs @ pseudoinverse(gram)
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
+    factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
+    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
+        return solve_singular(gram, rhs, old)
+    whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
+    if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
+        return _times(rhs, whole).astype(rhs.dtype)
+    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
 
 
-def pseudoinverse(gram: Array) -> Array:
-    """Pseudoinverse of a symmetric positive semidefinite (F, F) matrix by its eigenvalues.
+def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:
+    """Solve ``M G = R`` by pseudoinverses; no row is worse than that of ``old``.
 
-    >>> pseudoinverse(np.diag([4.0, 0.0])).tolist()
-    [[0.25, 0.0], [0.0, 0.0]]
+    A direction that is cut off may hold more than rounding errors. A row that loses by that keeps
+    its old part of it: ``m = m_old + (r - m_old G) G^+``.
+
+    >>> solve_singular(np.diag([1.0, 0.0]), np.array([[2.0, 0.0]]), np.array([[0.0, 3.0]])).tolist()
+    [[2.0, 0.0]]
     """
-    values, vectors = np.linalg.eigh(gram.astype(np.float64))
-    keep = values > max(values[-1], 0.0) * 1e-14
-    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
-    return inverse.astype(gram.dtype)
+    inverse = pseudoinverse(gram, rhs.dtype)
+    rows = _times(rhs, inverse)
+    if old is not None:
+        worse = _objective(gram, rhs, rows) > _objective(gram, rhs, old)
+        moved = old + _times(rhs - _times(old, gram), inverse)
+        rows = np.where(worse[:, None], moved, rows)
+    return np.ascontiguousarray(rows, dtype=rhs.dtype)
+
+
+def _times(rows: Array, matrices: Array) -> Array:
+    """Multiply rows (I, F) by one matrix (F, F), or each by its own (I, F, F), in float64."""
+    double = rows.astype(np.float64, copy=False)
+    if matrices.ndim == 2:
+        return double @ matrices
+    return np.einsum("if,ifg->ig", double, matrices)
+
+
+def _objective(gram: Array, rhs: Array, rows: Array) -> Array:
+    """``m G m' - 2 r m'`` of each row: its squared error but for a constant."""
+    return np.einsum("if,if->i", _times(rows, gram) - 2.0 * rhs, rows, dtype=np.float64)
+
+
+def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
+    """Pseudoinverse of positive semidefinite matrices (..., F, F) made of data in ``precision``.
+
+    Rounding errors are recognised after scaling to a unit diagonal, so that components with small
+    columns are not mistaken for them.
+
+    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-99])).diagonal().tolist() == [0.25, 0.0, 2.0**99]
+    True
+    """
+    gram = gram.astype(np.float64, copy=False)
+    diagonal = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 0.0)
+    # Powers of two, which change no digit.
+    exponents = np.rint(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / -2).astype(int)
+    scale = np.ldexp(1.0, exponents)
+    values, vectors = np.linalg.eigh(gram * scale[..., None, :] * scale[..., None])
+    vectors *= scale[..., None]
+    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
+    keep = values > cutoff * np.maximum(values[..., -1:], 0.0)
+    kept = np.where(keep[..., None, :], vectors, 0.0)
+    inverse = (kept / np.where(keep, values, 1.0)[..., None, :]) @ np.swapaxes(kept, -1, -2)
+    # Without the null space, in the original scale: solutions of minimum norm.
+    null_space, sizes = np.linalg.svd(np.where(keep[..., None, :], 0.0, vectors))[:2]
+    is_null = sizes > np.finfo(float).eps * gram.shape[-1] * sizes[..., :1]
+    null_space *= is_null[..., None, :]
+    inverse -= null_space @ (np.swapaxes(null_space, -1, -2) @ inverse)
+    inverse -= (inverse @ null_space) @ np.swapaxes(null_space, -1, -2)
+    return inverse

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scoup.factors import column_norms
 from scoup.records import Array
-from scoup.solvers import Solution, Stopping
+from scoup.solvers import Solution, Stopping, als
 from scoup.solvers._lbfgs import Limits, minimise
 from scoup.terms import Problem, Term, grams_of, weighted
 
@@ -26,6 +27,9 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     shapes, dtype = [factor.shape for factor in flat], flat[0].dtype
     scale = problem.zero_cost or 1.0
     costs: list[float] = []
+    # One mode and the sides at their least squares: no start is worse than a model of zeros.
+    als.sweep(problem.terms, flat, grams_of(flat), [0, *range(problem.data.ndim, len(flat))])
+    balance(flat, problem.data.owners)
     point = np.concatenate([factor.ravel() for factor in flat]).astype(np.float64, copy=False)
     flat.clear()
 
@@ -39,10 +43,31 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
         costs.append(cost * scale)
         stopping.on_step(costs[-1])
 
-    limits = Limits(stopping.max_iter, stopping.tol * 1e-2)
+    limits = Limits(stopping.max_iter, max(stopping.tol * 1e-2, problem.rounding / scale))
     cost, converged = minimise(evaluate, point, PAIRS, limits, record)
     reason = "converged" if converged else "max_iter"
     return Solution(unpack(point, shapes, dtype), costs or [cost * scale], reason)
+
+
+def balance(flat: list[Array], owners: Sequence[int]) -> None:
+    """Give the columns of a component about the same norm in all modes, in place.
+
+    L-BFGS learns the curvature slowly where a unit step means a lot in one factor and nothing in
+    another. Scales are powers of two, so that the model stays the same to the last digit.
+
+    >>> flat = [np.full((1, 1), size) for size in (64.0, 1.0, 1.0, 3.0)]
+    >>> balance(flat, owners=[0])
+    >>> [factor.item() for factor in flat]
+    [4.0, 4.0, 4.0, 48.0]
+    """
+    order = len(flat) - len(owners)
+    norms = np.array([column_norms(mode) for mode in flat[:order]])
+    sizes = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
+    shifts = np.where((norms > 0).all(axis=0), np.rint(sizes.mean(axis=0) - sizes), 0.0)
+    shifts[-1] -= shifts.sum(axis=0)
+    shifts = shifts.astype(np.int64)
+    for position, shift in enumerate([*shifts, *(-shifts[owner] for owner in owners)]):
+        flat[position] = np.ldexp(flat[position], shift)
 
 
 def cost_and_gradient(
@@ -73,9 +98,10 @@ def _add_gradient(
     for position in term.factors:
         factor = flat[position]
         rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
-        model = factor @ gram if gram.ndim == 2 else np.einsum("if,ifg->ig", factor, gram)
         if position == term.factors[-1]:
-            loss = term.loss(rhs, gram, factor, grams[position])
+            loss = term.loss(rhs, gram, flat, grams, position)
+        gram = gram.astype(factor.dtype, copy=False)
+        model = factor @ gram if gram.ndim == 2 else np.einsum("if,ifg->ig", factor, gram)
         # In place, and released before the next: each is as large as the factor.
         model -= rhs
         model *= 2.0 * term.weight

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoup.coupled import CoupledData
+from scoup.coupled import Block
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
 from scoup.records import Array
@@ -29,8 +29,12 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     data = problem.data
     if data.is_masked:
         raise ScoupError.expected("solver", "als, cd or opt when cells are missing", "'reference'")
-    tensor, *matrices = [_dense(block.values) for block in data.blocks]
-    order, roots = data.ndim, np.sqrt(data.block_weights)
+    tensor, *matrices = [
+        _dense(block.scaled(-term.exponent) if term.exponent else block)
+        for block, term in zip(data.blocks, problem.terms, strict=True)
+    ]
+    weights = [term.weight for term in problem.terms]
+    order, roots = data.ndim, np.sqrt(weights)
     unfolded = [np.moveaxis(tensor, n, 0).reshape(tensor.shape[n], -1) for n in range(order)]
     costs, reason = list[float](), ""
     for _ in range(stopping.max_iter):
@@ -44,26 +48,30 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
             flat[mode] = np.hstack(rows) @ np.linalg.pinv(np.vstack(columns)).T
         for side, owner in enumerate(data.owners):
             flat[order + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
-        costs.append(_cost(unfolded[0], matrices, data, flat))
+        costs.append(_cost(unfolded[0], matrices, data.owners, weights, flat))
         stopping.on_step(costs[-1])
-        if reason := stopping.reason(costs):
+        if reason := stopping.reason(costs, problem.rounding):
             break
     return Solution(flat, costs, reason or "max_iter")
 
 
-def _dense(values: Array | SparseTensor) -> Array:
-    return values.to_dense() if isinstance(values, SparseTensor) else values
+def _dense(block: Block) -> Array:
+    return block.values.to_dense() if isinstance(block.values, SparseTensor) else block.values
 
 
 def _cost(
-    unfolded: Array, matrices: Sequence[Array], data: CoupledData, flat: Sequence[Array]
+    unfolded: Array,
+    matrices: Sequence[Array],
+    owners: Sequence[int],
+    weights: Sequence[float],
+    flat: Sequence[Array],
 ) -> float:
     """The objective, from the residuals themselves."""
-    residual = unfolded - flat[0] @ khatri_rao(flat[1 : data.ndim]).T
-    weight, *weights = data.block_weights
-    cost = weight * float(np.sum(residual * residual, dtype=np.float64))
-    sides = flat[data.ndim :]
-    for weight, matrix, owner, side in zip(weights, matrices, data.owners, sides, strict=True):
+    order = len(flat) - len(owners)
+    residual = unfolded - flat[0] @ khatri_rao(flat[1:order]).T
+    cost = weights[0] * float(np.sum(residual * residual, dtype=np.float64))
+    sides = flat[order:]
+    for weight, matrix, owner, side in zip(weights[1:], matrices, owners, sides, strict=True):
         error = matrix - flat[owner] @ side.T
         cost += weight * float(np.sum(error * error, dtype=np.float64))
     return cost
