@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from pooch import HTTPDownloader, file_hash
 from requests.exceptions import ChunkedEncodingError, HTTPError, RequestException, Timeout
-from urllib3.exceptions import HTTPError as MalformedAnswer
 
 from scoup import store
 from scoup.datasets import RemoteFile
@@ -110,9 +109,10 @@ def _download(remote: RemoteFile, target: Path, dead_hosts: dict[str, str]) -> s
         try:
             download(address, str(target), None)
             return address
-        except (RequestException, ValueError, MalformedAnswer) as error:
+        except (RequestException, ValueError) as error:
             reasons[host] = _reason(error)
-            has_answered = isinstance(error, HTTPError | ChunkedEncodingError | MalformedAnswer)
+            # A redirect to an address that is none is a ValueError.
+            has_answered = isinstance(error, HTTPError | ChunkedEncodingError | ValueError)
             if has_answered or (target.exists() and target.stat().st_size > 0):
                 answered = True
             else:
