@@ -26,6 +26,7 @@ OPTIONS = {
     "brainq": [{}, {"thin": 2, "subjects": ["P2", "P1"]}, {"grid": "compact"}],
     "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}],
     "files": [{"tensor": "posts.csv"}],
+    "random": [{}, {"matrices": []}, {"matrices": [2, 0, 1]}],
 }
 CASES = [(kind, options) for kind in KINDS for options in OPTIONS.get(kind, [{}])]
 

@@ -17,6 +17,7 @@ FIGURES = [
 ]  # each figure belongs to one experiment
 DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
 COUNTS = Traits(("wall", "poster", "day"), sparse=True)
+SEVERAL = Traits(("a", "b", "c"), sparse=True, matrices=(0, 1, 2))
 
 
 def parameters(function):
@@ -37,7 +38,7 @@ def test_settings_are_declared_and_described(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_experiment_suits_some_data_and_says_why_it_does_not_suit_other(name):
-    reasons = [experiments.declared(name).suits(traits) for traits in (DENSE, COUNTS)]
+    reasons = [experiments.declared(name).suits(traits) for traits in (DENSE, COUNTS, SEVERAL)]
     assert "" in reasons
     assert all(isinstance(reason, str) for reason in reasons)
 

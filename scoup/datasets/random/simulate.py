@@ -1,14 +1,15 @@
 """Simulate sparse coupled data of known rank: what the paper calls randomly generated, sparse data.
 
 Each component has a few indices of every mode, so the tensor is sparse; single cells are added as
-noise. Written as two FROSTT text files: the tensor, and the matrix on its first mode.
+noise. Written as FROSTT text files: the tensor, and a matrix on each of its modes.
 """
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from scoup.datasets.random import MATRIX_FILE, SIZES, TENSOR_FILE, RandomSize
+from scoup.datasets.random import MATRIX_FILES, SIZES, TENSOR_FILE, RandomSize
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.simulate import write_planted, write_table
@@ -16,15 +17,16 @@ from scoup.tensor import SparseTensor
 
 
 def simulate(folder: Path, size: str, seed: int) -> None:
-    """Write the tensor, the matrix and the factors that they were made of."""
+    """Write the tensor, the matrices, and the factors of the tensor and of its first matrix."""
     spec = SIZES[size]
     rng = generator(seed, "random", size)
     factors = [_draw_factor(rows, spec, rng) for rows in spec.sizes]
     A, B, C, D = factors
     tensor = _add_noise(_outer(A, B, C), rng)
-    matrix = _add_noise(_outer(A, D), rng)
     _write_tns(folder / TENSOR_FILE, tensor)
-    _write_tns(folder / MATRIX_FILE, matrix)
+    sides = chain([D], (_draw_factor(spec.sizes[-1], spec, rng) for _ in MATRIX_FILES[1:]))
+    for name, mode, side in zip(MATRIX_FILES, (A, B, C), sides, strict=True):
+        _write_tns(folder / name, _add_noise(_outer(mode, side), rng))
     write_planted(folder, {"factors": factors})
 
 
