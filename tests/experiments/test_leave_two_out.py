@@ -405,11 +405,14 @@ def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_we
     at = {"pair": "closet/watch", "weight": "paper", "rule": "paper", "decision": "distance"}
     runs = [context.metric(experiment.PICKED, 0.87, contender="runs", **at)]
     for null, verdict in ((0.8, "holds"), (1.0, "cannot tell")):
-        shuffled = context.metric(
-            experiment.PICKED, null, contender="shuffled", decision="distance"
-        )
-        (claim,) = experiment.claims([*runs, shuffled])
+        at = {"contender": "shuffled", "decision": "distance"}
+        shuffled = [
+            context.metric(experiment.PICKED, null, **at),
+            context.metric(experiment.PASSED, 0.7, **at),
+        ]
+        (claim,) = experiment.claims([*runs, *shuffled])
         assert claim.verdict == verdict
+        assert "70% of all pairs" in claim.note
 
 
 def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics):
