@@ -12,7 +12,7 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
-RUN     = $(BIN)/scoup run
+SNAKEMAKE = $(BIN)/scoup run --cores $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo reproduce quick real test cluster lint bench settings docs ui scorecard lock dist clean
@@ -27,11 +27,11 @@ demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
 reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (under 25 minutes on 2 cores)
-	$(RUN) $(CONFIG) --cores $(CORES)
+	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
 quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
-	$(RUN) workflow/configs/quick.yaml --cores $(CORES) --directory build/quick
+	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
 
 real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fills their tables
 	SCOUP_DATA=$(abspath $(DATA)) $(RUN) workflow/configs/real.yaml --cores $(CORES) --directory build/real
@@ -61,6 +61,7 @@ settings: $(STAMP) ## write the JSON schema and docs/settings.md from the Specs
 
 docs: .venv-docs/.installed-from-lock ## build the pages into docs/_build (index.html), warnings being errors
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
+	@echo "made: docs/_build (open docs/_build/index.html)"
 
 ui: $(STAMP) ## browse the runs in MLflow, on this machine only
 	$(BIN)/python -m scoup.track ui --port $(PORT) --results $(RESULTS)
@@ -69,6 +70,7 @@ scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and do
 	@mkdir -p build
 	$(BIN)/snakemake --rulegraph mermaid-js > build/rulegraph.mmd
 	$(BIN)/python -m scoup.scorecard results build/rulegraph.mmd README.md docs/workflow.md docs/results.md
+	@echo "made: the tables and figures in README.md and docs/; look at them with git diff"
 
 lock: $(STAMP) ## resolve envs/*.in again into the hashed locks
 	for name in requirements docs bench release; do \
@@ -82,6 +84,7 @@ dist: .venv-release/.installed-from-lock ## build wheel and sdist into dist, and
 	SOURCE_DATE_EPOCH=1577836800 .venv-release/bin/python -m build --no-isolation --outdir dist
 	.venv-release/bin/twine check --strict dist/*
 	.venv-release/bin/check-wheel-contents dist/*.whl
+	@echo "made: $$(ls dist | xargs); CONTRIBUTING.md says how to release them"
 
 clean: ## delete the environment (results stay)
 	rm -rf .venv

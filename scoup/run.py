@@ -29,7 +29,7 @@ SHOWN_LINES = 20
 def run(words: Sequence[str]) -> int:
     """Run the workflow and return the exit code; ``words`` are configurations, then options."""
     require("snakemake", "workflow")
-    verbose = "--verbose" in words
+    verbose = "--verbose" in words or any(_is_option(word, ("--logger",)) for word in words)
     words = [word for word in words if word != "--verbose"]
     call = snakemake_call(words)
     if verbose or not QUESTIONS.isdisjoint(words):
