@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoup.scorecard import controls_text
+from scoup.records import controls_text
 from scoup.track.points import Point
 from scoup.track.runs import TrackedRun
 

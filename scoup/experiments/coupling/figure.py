@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from scoup.plot import style
+from scoup.plot.door import Figure
 from scoup.records import Metric
 
 PANELS = {"recovered_share": "share of the noise-free\ntensor recovered", "factor_match": "match"}

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from scoup.experiments.shared.measure import PAPER_RANGE
 from scoup.plot import style
+from scoup.plot.door import Figure
 from scoup.records import Metric
 
 LABELS = {
