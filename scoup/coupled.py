@@ -124,10 +124,11 @@ class Block:
         """Squared norm of the observed values, accumulated in double precision."""
         values = self.values
         flat = values.values if isinstance(values, SparseTensor) else values.reshape(-1)
-        if flat.dtype == np.float64:
-            squares = float(np.dot(flat, flat))
-        else:
-            squares = float(sum(np.dot(chunk, chunk) for chunk in _doubles(flat)))
+        with np.errstate(over="ignore", under="ignore"):  # refused below
+            if flat.dtype == np.float64:
+                squares = float(np.dot(flat, flat))
+            else:
+                squares = float(sum(np.dot(chunk, chunk) for chunk in _doubles(flat)))
         if not MIN_SQUARES <= squares < np.inf and (squares or np.any(flat)):
             size = f"numbers of size {np.abs(flat).max():.0e}"
             hint = "change the unit of the data"

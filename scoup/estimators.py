@@ -137,6 +137,7 @@ class CMTF(_Estimator):
     - ``starts``: number of starts, of which the best is returned.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
     >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
@@ -202,6 +203,7 @@ class SCOUP(_Estimator):
       full sweep).
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (20, 30, 8, 10))
     >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})

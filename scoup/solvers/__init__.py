@@ -40,8 +40,9 @@ class Stopping(NamedTuple):
         """Say why to stop after these costs: '' to go on, below ``floor`` all is rounding."""
         if costs[-1] <= floor:
             return "exact"
-        smallest_change = max(self.tol * costs[-2], floor) if len(costs) > 1 else -1.0
-        return "converged" if costs[max(-2, -len(costs))] - costs[-1] <= smallest_change else ""
+        if len(costs) > 1 and costs[-2] - costs[-1] <= max(self.tol * costs[-2], floor):
+            return "converged"
+        return ""
 
 
 class Solution(NamedTuple):

@@ -21,6 +21,7 @@ NEEDS_DENSE = True
 def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     """Run Algorithm 1; block weights enter as ``sqrt(w)`` on the stacked rows.
 
+    >>> from scoup.coupled import CoupledData
     >>> start = [np.ones((2, 1)) for _ in range(3)]
     >>> solution = solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(3, 0.0))
     >>> round(solution.costs[-1], 12)
