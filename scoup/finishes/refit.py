@@ -3,6 +3,7 @@
 from scoup.finishes._covered import Covered
 from scoup.records import Array
 from scoup.specs import MergeSpec
+from scoup.terms import weighted
 
 LABEL = "after refit"
 JUDGED = "finished"
@@ -20,5 +21,11 @@ def finish(covered: Covered, flat: list[Array], spec: MergeSpec) -> list[float]:
     [0.0]
     """
     del spec
+    start, before = list(flat), covered.losses(flat)
     covered.sweep(flat, SWEEPS)
-    return covered.losses(flat)
+    after = covered.losses(flat)
+    if weighted(covered.terms, after) <= weighted(covered.terms, before):
+        return after
+    # Near-singular systems of tiny samples: the sweeps only added rounding errors.
+    flat[:] = start
+    return before
