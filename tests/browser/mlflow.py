@@ -1,4 +1,4 @@
-"""MLflow's pages in a browser; ``python -m tests.browser.mlflow results`` takes pictures of them."""
+"""MLflow in a browser; ``python -m tests.browser.mlflow results`` takes the README's pictures."""
 
 import sys
 from pathlib import Path
