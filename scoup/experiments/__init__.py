@@ -3,7 +3,7 @@
 - ``__init__.py`` declares the experiment: ``Spec`` (its settings), ``CAPTIONS`` (one per figure)
   and ``suits(traits)``, which says why the experiment makes no sense for some data, or nothing.
   Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE =
-  True`` gives its jobs every core.
+  True`` gives its jobs every core; ``VIEW`` says how a tracker shows its runs.
 - ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and
   ``claims(metrics) -> list[Claim]``. An experiment whose work splits into independent jobs also
   declares ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoup.records import controls_text
 from scoup.track.points import Point
 from scoup.track.runs import TrackedRun
 
@@ -48,7 +47,7 @@ def _tags(claim: Row) -> dict[str, str]:
         "verdict": claim["verdict"],
         "paper": claim["paper"],
         "here": spread(claim),
-        "controls": controls_text(claim),
+        "controls": controls(claim),
         "data": claim["provenance"],
         "unit": claim["unit"],
         "runs": str(claim["runs"]),
@@ -73,10 +72,19 @@ def spread(claim: Row) -> str:
     return f"{claim['ours']:.3g} [{claim['low']:.3g}, {claim['high']:.3g}] {claim['unit']}"
 
 
+def controls(claim: Row) -> str:
+    """Return what each control reaches.
+
+    >>> controls({"controls": {"ridge": 0.72, "chance": 0.5}})
+    'ridge 0.72, chance 0.5'
+    """
+    return ", ".join(f"{name} {value:.3g}" for name, value in claim["controls"].items())
+
+
 def findings(claims: Sequence[Row]) -> str:
     """Return what was found, one line per claim, in Markdown."""
     return "\n".join(
         f"- {claim['claim']} ({claim['setting']}): **{claim['verdict']}**, {spread(claim)}; "
-        f"paper: {claim['paper']}; {controls_text(claim)}"
+        f"paper: {claim['paper']}; {controls(claim)}"
         for claim in claims
     )

@@ -1,4 +1,4 @@
-"""MLflow in a browser; ``python -m tests.browser.mlflow results`` takes pictures of its pages."""
+"""MLflow in a browser; ``python -m tests.browser.mlflow results`` takes the README's pictures."""
 
 import sys
 from pathlib import Path
@@ -16,13 +16,11 @@ return [...document.querySelectorAll(arguments[0])].filter(card =>
 """
 
 
-def open_page(browser, port, experiment_id, *, charts=False, prepared=True):
-    """Open the table or the charts of an experiment, prepared or as MLflow shows them."""
+def open_page(browser, port, experiment_id, *, charts=False):
+    """Open the prepared table or charts of an experiment."""
     browser.open(f"http://{ui.HOST}:{port}/health")
     browser.run(NO_ASSISTANT)
     page = address(str(experiment_id), charts=charts)
-    if not prepared:
-        page = page.replace("&viewStateShareKey=scoup", "")
     browser.open(f"http://{ui.HOST}:{port}/{page}")
 
 

@@ -65,7 +65,7 @@ def ids(served_store):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_chart_tab_draws_by_itself_and_no_section_is_empty(browser, port, ids, name, tmp_path):
-    open_page(browser, port, ids[name], charts=True, prepared=False)
+    open_page(browser, port, ids[name], charts=True)
     assert wait_for_charts(browser, MIN_CHARTS) >= MIN_CHARTS
     assert not browser.run("return document.body.innerText.includes('No charts in this section')")
     browser.picture(tmp_path / f"{name}.png")

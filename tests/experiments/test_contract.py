@@ -3,11 +3,14 @@
 import subprocess
 import sys
 from inspect import signature
+from pathlib import Path
 
 import pytest
 
 from scoup import experiments
 from scoup.datasets import Traits
+from scoup.experiments import _controls
+from scoup.experiments._view import View
 from scoup.records import Context, Measure
 from scoup.specs import ExperimentSpec
 
@@ -50,6 +53,17 @@ def test_measure_and_claims_take_what_the_contract_says(name):
     assert len(parameters(module.claims)) == 1
     if hasattr(experiments.declared(name), "parts"):
         assert parameters(module.measure_part) == ["inputs", "spec", "part", "seed"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_view_names_measures_of_the_experiment(name):
+    view = getattr(experiments.declared(name), "VIEW", View())
+    code = Path(experiments.measuring(name).__file__).read_text()
+    shared_code = Path(_controls.__file__).read_text()
+    for measure in filter(None, [*view.shared, view.sort, *(view.scatter or ())]):
+        assert f'"{measure}"' in code + shared_code or f"{measure}=" in code
+    if view.steps:
+        assert f"{view.steps}=" in code
 
 
 @pytest.mark.parametrize("name", NAMES)
