@@ -24,7 +24,8 @@ def facts_of(experiment, text="plain words"):
         return common | {"components": [{"component": n, **component} for n in (1, 2)]}
     if experiment == "anomaly":
         row = {"place": 1, text: text, f"{text} 2": 2.5}
-        return common | {"columns": list(row), "rows": [row]}
+        groups = {"groups": [row], "group_columns": list(row), "slice_days": 28}
+        return common | {"columns": list(row), "rows": [row], "chance": {text: 0}} | groups
     row = {"component": 1, "weight": 2.0, "mode": text, "place": 1, "label": text, "loading": -0.5}
     advice = {"rank": None, "shown": 1, "words": text, "reasons": [text], "warnings": [text]}
     return common | advice | {"components": [row]}

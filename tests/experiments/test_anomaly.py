@@ -1,6 +1,7 @@
 """Planted stars are found, typed, sorted and scored; truth is used by the scoring alone."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scoup import pipeline
 from scoup.coupled import CoupledData, Dataset
 from scoup.experiments._records import Inputs, Model
-from scoup.experiments.anomaly import Spec, kinds
+from scoup.experiments.anomaly import Spec, counting, groups, kinds, parts, score
 from scoup.experiments.anomaly import measure as anomaly
 from scoup.experiments.anomaly.detect import detect
 from scoup.records import Context, Labels, pick
@@ -20,6 +21,7 @@ from scoup.tensor import SparseTensor
 from scoup.values import view
 
 USERS, DAYS = 60, 30
+CROWD = 200  # so many that a group is lost when its posts are rewired
 CONTEXT = Context("anomaly", "planted", "whole", "all", 0, "simulated")
 
 
@@ -88,7 +90,7 @@ def test_rare_values_let_a_long_conversation_count_for_next_to_nothing(network):
     assert float(np.sum(values.values[talk] ** 2)) == pytest.approx(1 / talk.sum())
 
 
-@pytest.mark.parametrize("values", ["unchanged", "binary", "log", "rare"])
+@pytest.mark.parametrize("values", ["unchanged", "binary", "even", "log", "rare"])
 def test_values_keep_the_cells(network, values):
     revalued = view(network, values).blocks[0].values
     np.testing.assert_array_equal(revalued.coords, network.blocks[0].values.coords)
@@ -114,29 +116,54 @@ def test_the_largest_entries_are_those_of_a_stable_sort(count):
     np.testing.assert_array_equal(kinds.largest(vector, count), expected)
 
 
-def test_scores_are_measured_against_the_truth_and_the_direct_count(network, table):
-    posts = network.blocks[0].values
-    planted = {"star-out": {(5, 7)}, "star-in": {(9, 20)}}
-    metrics = anomaly.score({"rare": table}, posts, planted, CONTEXT)
-    for kind in planted:
-        assert pick(metrics, "precision_at", plan=anomaly.ALL, kind=kind, k=1)[0].value == 1
-        assert pick(metrics, "planted_found", plan=anomaly.ALL, kind=kind)[0].value == 1
-    wrong = {"star-out": {(5, 8)}, "star-in": {(8, 20)}}
-    metrics = anomaly.score({"rare": table}, posts, wrong, CONTEXT)
-    assert {metric.value for metric in metrics if metric.name == "planted_found"} == {0.0}
+def test_entries_are_compared_with_the_planted_and_with_the_counted(network, table):
+    stars = counting.counted_stars(network.blocks[0].values)
+    lists = score.star_lists({"walls": table}, stars)
+    planted = {("star-out", 5, 7), ("star-in", 9, 20)}
+    metrics = score.score(lists, stars, planted, CONTEXT)
+    for plan in ("walls", score.ALL, score.COUNTING):
+        assert pick(metrics, "found_within", plan=plan, k=10, truth="planted")[0].value == 1
+    wrong = score.score(lists, stars, {("star-out", 5, 8)}, CONTEXT)
+    assert {metric.value for metric in pick(wrong, "found_within", truth="planted")} == {0.0}
 
 
-def test_without_truth_only_the_direct_count_is_measured(dataset, model):
-    outcome = anomaly.measure(
-        Inputs(dataset, [model]), Spec(datasets=["planted"], plans=["walls"]), CONTEXT
-    )
-    assert not pick(outcome.metrics, "planted_found")
-    assert pick(outcome.metrics, "largest_found", kind="star-out")
+def test_counting_finds_what_it_counts(network):
+    stars = counting.counted_stars(network.blocks[0].values)
+    metrics = score.score(score.star_lists({}, stars), stars, set(), CONTEXT)
+    expected = {"found_within": 1, "precision_at": len(stars) / 10}
+    for name, value in expected.items():
+        assert pick(metrics, name, plan=score.COUNTING, k=10, truth="counted")[0].value == value
 
 
-def test_the_largest_stars_are_counted_directly(network):
-    assert (5, 7) in anomaly.largest_stars(network.blocks[0].values, kinds.POSTER, count=1)
-    assert (9, 20) in anomaly.largest_stars(network.blocks[0].values, kinds.WALL, count=1)
+@given(st.integers(0, 2**16))
+def test_counted_stars_equal_a_count_by_hand(seed):
+    rng = generator(seed, "test", "count")
+    cells = np.unique(np.array([rng.integers(size, size=60) for size in (9, 9, 2)]), axis=1)
+    posts = SparseTensor(cells, np.ones(cells.shape[1]), (9, 9, 2))
+    for star in counting.counted_stars(posts):
+        kind, user, day = counting.star_name(star)
+        centre = counting.STAR_CENTRES[kind]
+        partners = cells[1 - centre, (cells[centre] == user) & (cells[2] == day)]
+        assert star.size == partners.size >= kinds.MIN_STAR_PARTNERS
+        assert sorted(star.members[1 - centre]) == sorted(partners)
+        assert star.found_by == "counted"
+
+
+def test_a_star_of_many_partners_is_in_the_table_with_all_members_whatever_the_plan_finds(dataset):
+    missed = model_of(dataset.data, "unchanged", sampling=[1, 1, 20], repetitions=1)
+    spec = Spec(datasets=["planted"], plans=["walls"])
+    rows = anomaly.measure(Inputs(dataset, [missed]), spec, CONTEXT).facts["rows"]
+    spam = next(row for row in rows if (row["poster"], row["day"]) == ("105", "2008-01-08"))
+    assert {str(user) for user in range(120, 150)} <= set(spam["wall"].split())
+    assert spam["found by"] in ("counted", "both")
+
+
+def test_the_table_says_which_way_an_entry_was_found(dataset, model):
+    spec = Spec(datasets=["planted"], plans=["walls"])
+    rows = anomaly.measure(Inputs(dataset, [model]), spec, CONTEXT).facts["rows"]
+    assert rows[0]["found by"] == "both"
+    assert {row["found by"] for row in rows if row["kind"] == "conversation"} <= {"factorized"}
+    assert len({(row["kind"], row["poster"], row["wall"], row["day"]) for row in rows}) == len(rows)
 
 
 EVENTS = [
@@ -146,24 +173,95 @@ EVENTS = [
 ]
 
 
-def test_the_experiment_judges_by_what_was_planted_and_names_ids_and_dates(dataset, model):
-    inputs = Inputs(dataset, [model], planted={"planted": EVENTS})
-    outcome = anomaly.measure(inputs, Spec(datasets=["planted"], plans=["walls"]), CONTEXT)
-    assert pick(outcome.metrics, "planted_found", plan=anomaly.ALL, kind="star-out")[0].value == 1
-    assert [claim.verdict for claim in anomaly.claims(outcome.metrics)][-1] == "holds"
-    first = outcome.facts["rows"][0]
-    assert (first["poster"], first["day"]) == ("105", "2008-01-08")
-    assert outcome.facts["panels"][0]["ids"][1:] == ["105", "2008-01-08"]
+@pytest.fixture(scope="module")
+def circle():
+    """Strangers who write at random, and users 0 to 7 who write to each other on days 40 to 49."""
+    rng = generator(0, "test", "circle")
+    noise = np.array([rng.integers(size, size=4000) for size in (CROWD, CROWD, 80)])
+    axes = np.meshgrid(np.arange(8), np.arange(8), np.arange(40, 50), indexing="ij")
+    posts = np.array([axis.ravel() for axis in axes])
+    posts = posts[:, (posts[0] != posts[1]) & (rng.random(posts.shape[1]) < 0.15)]
+    cells = np.unique(np.concatenate([noise, posts], axis=1), axis=1)
+    tensor = SparseTensor(cells, np.ones(cells.shape[1]), (CROWD, CROWD, 80))
+    pairs = np.array([(i, j) for i in range(8) for j in range(8) if i != j]).T
+    links = SparseTensor(pairs, np.ones(pairs.shape[1]), (CROWD, CROWD))
+    users = np.arange(100, 100 + CROWD)
+    dates = (np.datetime64("2008-01-01") + np.arange(80)).astype(str)
+    names = {"wall": users, "poster": users, "day": dates, "friend": users}
+    labels = [Labels(name, ids) for name, ids in names.items()]
+    return Dataset(CoupledData(tensor, {0: links}), labels)
 
 
-def test_both_figures_are_drawn_from_stored_facts(dataset, model):
+CIRCLE = {
+    "kind": "community",
+    "walls": list(range(100, 108)),
+    "posters": list(range(100, 108)),
+    "days": list(range(40, 50)),
+}
+
+
+def test_users_who_write_to_each_other_are_a_group_and_rewired_posts_have_none(circle):
+    first, *_ = groups.find_groups(circle, 4, 10, seed=0)
+    assert set(first.core) <= set(range(8))
+    assert len(first.core) >= 6
+    assert first.members[kinds.DAY] == (4,)
+    assert np.argmax(first.course) == 4
+    assert not groups.find_groups(circle, 4, 10, 0, "rewired")
+
+
+@pytest.mark.parametrize("control", ["rewired", "shuffled"])
+def test_a_control_keeps_the_posts_of_every_wall_and_slice(circle, control):
+    posts = groups.pool_days(circle.data.blocks[0].values, 10)
+    null = groups.exchange(posts, control, generator(0, "test"))
+    for mode in range(3):
+        np.testing.assert_array_equal(*(
+            np.bincount(tensor.coords[mode], tensor.values, tensor.shape[mode])
+            for tensor in (posts, null)
+        ))  # fmt: skip
+    kept = (0, 1) if control == "shuffled" else (0, 2)
+    np.testing.assert_array_equal(*(
+        np.unique(np.repeat(t.coords[list(kept)], t.values.astype(int), axis=1), axis=1)
+        for t in (posts, null)
+    ))  # fmt: skip
+    assert null.coords.shape != posts.coords.shape or (null.coords != posts.coords).any()
+
+
+def run_of(dataset, plan, planted=()):
+    """The experiment with its controls, as its jobs run it."""
+    spec = Spec(datasets=["planted"], plans=[plan.plan], coupled=plan.plan, single=plan.plan)
+    inputs = Inputs(dataset, [plan], planted={"planted": list(planted)} if planted else {})
+    controls = {part: anomaly.measure_part(inputs, spec, part, 0) for part in parts(spec)}
+    return anomaly.measure(replace(inputs, parts=controls), spec, CONTEXT)
+
+
+@pytest.fixture(scope="module")
+def outcome(circle):
+    coupled = model_of(circle.data, "even", weights={"balanced": [1, 0.1]}, sampling=1)
+    return run_of(circle, coupled, [CIRCLE, *EVENTS])
+
+
+def test_planted_groups_are_found_and_controls_find_none(outcome):
+    runs = {m.at["control"]: m.value for m in pick(outcome.metrics, "groups_found")}
+    expected = {score.DATA: 1, score.REWIRED: 0, score.SHUFFLED: 0, score.COUNTING: 0}
+    assert runs == expected
+
+
+def test_a_claim_that_counting_meets_as_well_cannot_be_told(outcome):
+    renamed = [replace(m, plan="walls_even") if m.plan == "walls" else m for m in outcome.metrics]
+    verdicts = {claim.claim: claim.verdict for claim in anomaly.claims(renamed)}
+    assert verdicts["the largest one-day stars are within the first 40 entries"] != "holds"
+    assert verdicts["planted groups are found: members and time"] == "holds"
+    assert all(claim.controls for claim in anomaly.claims(renamed))
+
+
+def test_figures_are_drawn_from_stored_facts(outcome):
     from scoup.experiments.anomaly import figure
 
-    inputs = Inputs(dataset, [model], planted={"planted": EVENTS})
-    outcome = anomaly.measure(inputs, Spec(datasets=["planted"], plans=["walls"]), CONTEXT)
     material = [(json.loads(json.dumps(outcome.facts, sort_keys=True)), {})]
-    assert len(figure.anomaly(outcome.metrics, material).axes) == 3 * len(material[0][0]["panels"])
-    assert len(figure.anomaly_plans(outcome.metrics, material).axes) == 2
+    panels = material[0][0]["panels"]
+    assert len(figure.anomaly(outcome.metrics, material).axes) == 3 * len(panels)
+    assert len(figure.anomaly_plans(outcome.metrics, material).axes) == 3
+    assert len(figure.anomaly_groups(outcome.metrics, material).axes) == 3
 
 
 @given(st.integers(1, 40), st.floats(0.1, 100), st.integers(0, 5))
@@ -181,7 +279,7 @@ def test_kinds_follow_who_takes_part(counts, kind):
     assert kinds.kind_of(counts) == kind
 
 
-def test_planted_events_become_leaders_and_days():
-    planted = anomaly.planted_stars({"planted": EVENTS}, np.arange(100, 160))
-    assert planted == {"star-out": {(5, 7)}, "star-in": {(9, 20)}}
-    assert anomaly.planted_stars({}, np.arange(100, 160)) == {}
+def test_planted_events_become_stars():
+    planted = score.planted_stars({"planted": EVENTS}, np.arange(100, 160))
+    assert planted == {("star-out", 5, 7), ("star-in", 9, 20)}
+    assert score.planted_stars({}, np.arange(100, 160)) == set()

@@ -73,27 +73,35 @@ class Plant:
 
 @dataclass(frozen=True)
 class NetworkSize:
-    """Numbers of a simulation: distinct (wall, poster, day) are cells, ``links`` are undirected."""
+    """Numbers of a simulation: distinct (wall, poster, day) are cells, ``links`` are undirected.
+
+    ``sprees`` are ordinary busy days of a poster or on a wall, of up to ``partners`` partners.
+    """
 
     users: int
     days: int
     posts: int
     cells: int
     links: int
+    sprees: int
+    partners: int
     plant: Plant
 
 
 SIZES = {
     "full": NetworkSize(
-        63_890, 1_847, 876_993, 740_000, 772_843, Plant(6, (80, 200), 20, (20, 60), (60, 150))
+        63_890, 1_847, 876_993, 740_000, 772_843, 40_000, 45,
+        Plant(20, (20, 60), 20, (20, 60), (60, 150)),
     ),
     "quick": NetworkSize(
-        4_000, 400, 60_000, 50_000, 40_000, Plant(4, (60, 120), 8, (15, 30), (40, 80))
+        4_000, 400, 60_000, 50_000, 40_000, 1_500, 22,
+        Plant(8, (12, 30), 8, (12, 30), (40, 80)),
     ),
     "tiny": NetworkSize(
-        300, 60, 3_000, 2_500, 2_000, Plant(2, (30, 50), 2, (10, 15), (12, 20), members=6)
+        300, 60, 3_000, 2_500, 2_000, 40, 8,
+        Plant(2, (30, 50), 2, (10, 15), (12, 20), members=6),
     ),
-}
+}  # fmt: skip
 
 
 def traits(options: Options) -> Traits:

@@ -33,7 +33,7 @@ def draw_events(
     community: Array, links: Array, days: int, plant: Plant, rng: np.random.Generator
 ) -> list[Event]:
     """Draw spammers, birthdays, floods, conversations and groups; nobody leads two events."""
-    friends = _Friends(links, community.size)
+    friends = Friends(links, community.size)
     popular = np.argsort(-friends.degree, kind="stable")[: max(4 * plant.birthdays, 8)]
     hosts = rng.choice(popular, plant.birthdays, replace=False)
     others = rng.permutation(np.setdiff1d(np.arange(community.size), hosts))
@@ -49,17 +49,21 @@ def draw_events(
     return events
 
 
-class _Friends:
-    """The friends of each user, from links (2, n)."""
+class Friends:
+    """The friends of each user, from links (2, n): those of u are ``starts[u]:starts[u + 1]``.
+
+    ``order`` says which link, listed in both directions, each place of ``friend`` comes from.
+    """
 
     def __init__(self, links: Array, users: int) -> None:
         both = np.concatenate([links, links[::-1]], axis=1)
-        order = np.argsort(both[0], kind="stable")
-        self.friend = both[1][order]
-        self.starts = np.searchsorted(both[0][order], np.arange(users + 1))
+        self.order = np.argsort(both[0], kind="stable")
+        self.friend = both[1][self.order]
+        self.starts = np.searchsorted(both[0][self.order], np.arange(users + 1))
         self.degree = np.diff(self.starts)
 
     def of(self, user: int) -> Array:
+        """Return the friends of one user."""
         return self.friend[self.starts[user] : self.starts[user + 1]]
 
 
@@ -72,7 +76,7 @@ def _draw_late_day(days: int, rng: np.random.Generator) -> int:
 
 
 def _spam(
-    user: int, friends: _Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
+    user: int, friends: Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
 ) -> Event:
     """One poster writes twice on many walls on one day, those of friends first."""
     count = _draw_size(bounds, rng)
@@ -85,7 +89,7 @@ def _spam(
 
 
 def _birthday(
-    host: int, friends: _Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
+    host: int, friends: Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
 ) -> Event:
     """Many friends write on one wall on one day."""
     guests = rng.permutation(friends.of(host))[: _draw_size(bounds, rng)]
@@ -93,7 +97,7 @@ def _birthday(
     return Event("birthday", (np.full(guests.size, host), guests, day))
 
 
-def _flood(user: int, friends: _Friends, days: int, rng: np.random.Generator) -> Event:
+def _flood(user: int, friends: Friends, days: int, rng: np.random.Generator) -> Event:
     """One poster writes many times on one wall on one day."""
     wall = rng.choice(friends.of(user), 1)
     day = np.array([_draw_late_day(days, rng)])
@@ -101,7 +105,7 @@ def _flood(user: int, friends: _Friends, days: int, rng: np.random.Generator) ->
 
 
 def _talk(
-    user: int, friends: _Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
+    user: int, friends: Friends, days: int, bounds: tuple[int, int], rng: np.random.Generator
 ) -> Event:
     """Two friends write to each other on many days."""
     friend = rng.choice(friends.of(user))

@@ -1,8 +1,9 @@
 """Simulate Facebook: wall posts and friendships, written as the published text files.
 
 Users belong to communities and have heavy-tailed activity; most links stay inside a community, most
-posts go between friends, and days grow busier with a weekly rhythm. Some events are planted for the
-methods to find: see :mod:`scoup.datasets.facebook.planted`.
+posts go between friends, and days grow busier with a weekly rhythm. On some days a user writes to
+many friends, or many friends write on one wall. Some events are planted for the methods to find:
+see :mod:`scoup.datasets.facebook.planted`.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,14 @@ import numpy as np
 
 from scoup.datasets.facebook import LINKS_FILE, SIZES, WALL_FILE, NetworkSize
 from scoup.datasets.facebook.couple import DAY_SECONDS
-from scoup.datasets.facebook.planted import Event, draw_events
+from scoup.datasets.facebook.planted import Event, Friends, draw_events
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.simulate import write_planted, write_table
 
 LAST_DAY = (date(2009, 1, 22) - date(1970, 1, 1)).days  # of the published posts
+# Of ordinary busy days: how many friends take part at least, and how fast larger ones get rare.
+MIN_SPREE_PARTNERS, SPREE_TAIL = 3, 3.0
 # Relative numbers of posts from Monday to Sunday, as in the real excerpt.
 _WEEKDAY_WEIGHTS = np.array([1.05, 1.12, 1.09, 1.06, 0.97, 0.68, 0.69])
 
@@ -121,11 +124,12 @@ def draw_posts(
     planted = [np.ravel_multi_index(event.cells, shape) for event in events]
     # The first and the last day have posts.
     ends = np.ravel_multi_index(([0, 1], [1, 0], [0, spec.days - 1]), shape)
-    required = np.unique(np.concatenate([*planted, ends]))
-    others = np.empty(0, dtype=np.int64)
     # How eagerly two friends talk, and when they do most of it.
     eagerness = np.exp(1.5 * rng.standard_normal(links.shape[1]))
     eagerness *= np.sqrt(crowd.activity[links].prod(axis=0))
+    sprees = np.ravel_multi_index(_draw_sprees(crowd, links, eagerness, spec, rng), shape)
+    required = np.unique(np.concatenate([*planted, ends, sprees]))
+    others = np.empty(0, dtype=np.int64)
     busy_day = _draw_days(links.shape[1], spec.days, rng)
     while required.size + others.size < spec.cells:
         drawn = _draw_cells(crowd, links, eagerness, busy_day, spec, rng)
@@ -140,6 +144,32 @@ def draw_posts(
     remaining = max(spec.posts - cells.size - int(extra.sum()), 0)
     extra += np.bincount(_draw_weighted(talkativeness, remaining, rng), minlength=cells.size)
     return np.array(np.unravel_index(cells, shape)), 1 + extra
+
+
+def _draw_sprees(
+    crowd: Crowd, links: Array, eagerness: Array, spec: NetworkSize, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Draw ordinary busy days: one user and many friends, by turns as poster and as wall.
+
+    The number of friends has the tail of a power law, cut at ``spec.partners``.
+    """
+    friends = Friends(links, crowd.users)
+    heat = np.concatenate([eagerness, eagerness])[friends.order]
+    users = _draw_weighted(crowd.activity, spec.sprees, rng)
+    rarest = (MIN_SPREE_PARTNERS / (spec.partners + 1)) ** SPREE_TAIL
+    levels = rng.uniform(rarest, 1, spec.sprees) ** (-1 / SPREE_TAIL)
+    counts = (MIN_SPREE_PARTNERS * levels).astype(np.int64)
+    partners = []
+    for user, count in zip(users, counts, strict=True):
+        rows = slice(friends.starts[user], friends.starts[user + 1])
+        # The smallest of these keys are a draw without replacement by eagerness.
+        keys = rng.exponential(size=heat[rows].size) / heat[rows]
+        partners.append(friends.friend[rows][np.argsort(keys)[:count]])
+    sizes = [chosen.size for chosen in partners]
+    user, partner = np.repeat(users, sizes), np.concatenate(partners)
+    day = np.repeat(_draw_days(spec.sprees, spec.days, rng), sizes)
+    is_poster = np.repeat(np.arange(spec.sprees) % 2 == 0, sizes)
+    return np.where(is_poster, partner, user), np.where(is_poster, user, partner), day
 
 
 def _draw_cells(

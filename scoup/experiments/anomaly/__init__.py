@@ -1,9 +1,9 @@
-"""Anomaly: bursts in counts of who does what to whom and when, read from components."""
+"""Anomaly: bursts and groups in counts of who does what to whom and when."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from scoup.datasets import Traits
 from scoup.experiments._view import View
@@ -12,8 +12,11 @@ from scoup.specs import ExperimentSpec
 CAPTIONS = {
     "anomaly": "The strongest component of each kind: its walls, posters and days (or whatever the "
     "three modes are).",
-    "anomaly_plans": "Share of the largest stars, counted directly, that each plan finds, and "
-    "precision of the table against what was planted.",
+    "anomaly_plans": "Stars among the first k entries of the table of each plan, compared with "
+    "counting partners per user and day. Precision is against the k largest stars counted, and "
+    "against the planted ones where there are some.",
+    "anomaly_groups": "Groups of users who write on each other's walls, compared with what appears "
+    "by chance, and how the largest ones grow and fade.",
 }
 VIEW = View(sort="largest_found")
 
@@ -22,6 +25,27 @@ class Spec(ExperimentSpec):
     """Settings of the experiment."""
 
     plans: list[str] = Field(min_length=1, description="plans whose components are read")
+    coupled: str | None = Field(
+        None, description="plan with matrices, which is also run with their rows shuffled"
+    )
+    single: str | None = Field(
+        None, description="plan that differs from `coupled` in having no matrices"
+    )
+    group_rank: int = Field(25, ge=1, description="components that are searched for groups")
+    slice_days: int = Field(28, ge=1, description="days that are pooled for groups")
+
+    @model_validator(mode="after")
+    def _check_plans(self) -> Self:
+        for key in ("coupled", "single"):
+            plan = getattr(self, key)
+            if plan is not None and plan not in self.plans:
+                raise ValueError(f"expected one of the plans {self.plans} as {key}, got {plan!r}.")
+        return self
+
+
+def parts(spec: Spec) -> list[str]:
+    """Return the jobs: one per control."""
+    return ["rewired", "shuffled", *(["links"] if spec.coupled else [])]
 
 
 def suits(traits: Traits) -> str:

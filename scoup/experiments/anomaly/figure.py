@@ -4,16 +4,26 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from scoup.experiments.anomaly.kinds import DAY
+from scoup.experiments.anomaly.score import (
+    DATA,
+    FRIENDS,
+    GROUPS,
+    PRECISION,
+    RECALL,
+    REWIRED,
+    SHUFFLED,
+    STRANGERS,
+)
 from scoup.plot import style
 from scoup.plot.door import AutoDateLocator, Axes, ConciseDateFormatter, Figure
 from scoup.records import Metric
 
-DAY_MODE = 2
+MAX_COURSES = 3
+CONTROL_ORDER = (DATA, REWIRED, SHUFFLED, STRANGERS)
 MIN_SHARE_DRAWN = 0.01  # of the largest entry; smaller ones would be a row of dots at zero
-STAR_LABELS = {"star-out": "one {1}, many {0}s, one {2}", "star-in": "many {1}s, one {0}, one {2}"}
 Panel = Mapping[str, Any]
 
 
@@ -32,7 +42,7 @@ def anomaly(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
             _stems(grid[number, mode], panel, mode, facts)
         grid[number, 0].set_ylabel(f"{panel['found']['kind']}\n(largest = 1)")
     for mode, name in enumerate(facts["names"]):
-        grid[-1, mode].set_xlabel(name if mode == DAY_MODE else f"{name} (in the order of labels)")
+        grid[-1, mode].set_xlabel(name if mode == DAY else f"{name} (in the order of labels)")
     return drawing
 
 
@@ -44,12 +54,11 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
         if abs(value) > MIN_SHARE_DRAWN
     ]
     positions, values = [index for index, _ in entries], [value for _, value in entries]
-    if mode == DAY_MODE and facts["calendar"]:
+    if mode == DAY and facts["calendar"]:
         days = [date.fromisoformat(day) for day in facts["calendar"]]
         positions = [days[index] for index in positions]
         axes.set_xlim(days[0], days[-1])  # type: ignore[arg-type]
-        axes.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=5))
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator()))
+        _dates(axes)
     else:
         axes.set_xlim(0, facts["sizes"][mode])
     axes.vlines(positions, 0, values, color=colour, linewidth=0.9)
@@ -59,50 +68,72 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
     axes.set_title(_title(panel, mode, facts["names"][mode]), fontsize=7.5)
 
 
+def _dates(axes: Axes) -> None:
+    axes.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=5))
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator()))
+
+
 def _title(panel: Panel, mode: int, name: str) -> str:
     count = panel["found"]["counts"][mode]
     return f"{name} {panel['ids'][mode]}" if count < 2 else f"about {count:.0f} {name}s take part"
 
 
 def anomaly_plans(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
-    """Draw the share of the largest stars found by each plan, and precision at k of all plans."""
-    names = material[0][0]["names"] if material else ("wall", "poster", "day")
-    labels = {kind: text.format(*names) for kind, text in STAR_LABELS.items()}
+    """Draw recall and precision within the first k entries: of each plan, and of counting."""
+    del material
     table = style.frame(metrics)
-    planted = table[table.name == "precision_at"]
-    drawing, grid = style.panels(1 if planted.empty else 2, height=3.0)
-    _largest(grid[0, 0], table[table.name == "largest_found"], labels)
-    if not planted.empty:
-        _precision(grid[0, 1], planted[planted.plan == "all plans"], labels)
+    stars = table[table.name == RECALL.name]
+    planted = bool((stars.truth == "planted").any())
+    drawing, grid = style.panels(3 if planted else 2, height=3.1, sharey=True)
+    _lines(grid[0, 0], stars[stars.truth == "counted"], "share of the largest stars found")
+    precision = table[(table.name == PRECISION.name) & (table.truth == "counted")]
+    _lines(grid[0, 1], precision, "share among the k largest")
+    if planted:
+        _lines(grid[0, 2], stars[stars.truth == "planted"], "share of the planted stars found")
+    grid[0, 0].set_ylim(-0.03, 1.05)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
     style.letter(grid)
     return drawing
 
 
-def _largest(axes: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
-    plans = list(dict.fromkeys(table.plan))
-    for number, (kind, label) in enumerate(labels.items()):
-        spread = style.quartiles(table[table.kind == kind], "plan").loc[plans]
-        axes.barh(
-            np.arange(len(plans)) + 0.38 * (number - 0.5),
-            spread.mid,
-            height=0.34,
-            color=style.COLOURS[number],
-            label=label,
-            hatch=("", "//")[number],
-        )
-    axes.set_yticks(range(len(plans)), [plan.replace("_", " ") for plan in plans])
+def _lines(axes: Axes, table: pd.DataFrame, label: str) -> None:
+    for number, plan in enumerate(dict.fromkeys(table.plan)):
+        style.curve(axes, table[table.plan == plan], "k", number, plan.replace("_", " "))
+    axes.set_xticks(sorted(set(table.k)))
+    axes.set_xlabel("first k entries")
+    axes.set_title(label, fontsize=8.5)
+
+
+def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
+    """Draw the number of groups and of slices by chance, and the courses of the largest groups."""
+    table = style.frame(metrics)
+    drawing, grid = style.panels(3, height=2.9)
+    _bars(grid[0, 0], table[table.name == GROUPS.name], "groups")
+    _bars(grid[0, 1], table[table.name == FRIENDS.name], "friends among silent members (share)")
+    facts = material[0][0]
+    for number, course in enumerate(facts["courses"][:MAX_COURSES]):
+        starts = facts["slice_starts"]
+        days = [date.fromisoformat(day) for day in starts] if facts["calendar"] else starts
+        look = {"color": style.COLOURS[number], "linestyle": style.LINES[number]}
+        size = facts["groups"][number]["in both roles"]
+        grid[0, 2].plot(days, course, label=f"group {number + 1} ({size} users)", **look)
+    axes = grid[0, 2]
+    if facts["calendar"]:
+        _dates(axes)
+    axes.set_ylabel(f"posts in {facts['slice_days']} {facts['names'][DAY]}s")
+    if facts["courses"]:
+        axes.legend(fontsize=7)
+    style.letter(grid)
+    return drawing
+
+
+def _bars(axes: Axes, table: pd.DataFrame, label: str) -> None:
+    controls = [name for name in CONTROL_ORDER if name in set(table.control)]
+    middle = [table[table.control == name].value.median() for name in controls]
+    axes.barh(range(len(controls)), middle, color=style.COLOURS[0], height=0.6)
+    axes.bar_label(axes.containers[0], fmt="%.2g", fontsize=8, padding=2)  # type: ignore[arg-type]
+    axes.set_yticks(range(len(controls)), [name.replace(" ", "\n") for name in controls])
+    axes.set_xlim(0, 1.25 * max(middle, default=0) or 1)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.02)
-    axes.set_xlabel("share of the largest stars found")
-    axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.4, 1.02))
-
-
-def _precision(axes: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
-    for number, (kind, label) in enumerate(labels.items()):
-        rows = table[table.kind == kind]
-        if not rows.empty:
-            style.curve(axes, rows, "k", number, label)
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("first k of the table, all plans")
-    axes.set_ylabel("share that was planted")
-    axes.legend(fontsize=7)
+    axes.set_xlabel(label)

@@ -33,8 +33,8 @@ NAMED_BY = {
 }
 ANOMALIES = ("star-out", "star-in", "flood")
 MIN_SEVERAL = 2.0  # with fewer indices taking part, only one does
-MAX_MEMBERS = 30  # indices of a mode that a finding names
-MAX_STAR_LEADERS = 3  # strongest posters and walls of a community that may be stars themselves
+MAX_MEMBERS = 200  # indices of a mode that a community names
+MAX_STAR_LEADERS = 3  # strongest posters, walls and days of a community that may be stars
 MIN_STAR_PARTNERS = 4  # of a poster or wall of a community, to count as a star
 
 
@@ -69,7 +69,9 @@ class Finding:
     ``posts`` are the posts in the data that the component points at; ``size`` is the number of
     distinct partners (walls of a star-out, posters of a star-in, days of a conversation). ``score``
     is per day and leading user: high for a burst around one user, about 1 for a conversation.
-    ``seen`` counts the components that point at it.
+    ``members`` are all that take part according to the data; of a community, those with large
+    entries in the component. ``seen`` counts the components that point at it, and ``counted`` says
+    whether counting finds it, too.
     """
 
     kind: str
@@ -82,11 +84,19 @@ class Finding:
     source: str
     seen: int = 1
     members: tuple[tuple[int, ...], ...] = ()
+    counted: bool = False
 
     @property
     def name(self) -> tuple[Any, ...]:
         """The kind and the leading indices that define it."""
         return (self.kind, *(self.leaders[mode] for mode in NAMED_BY[self.kind]))
+
+    @property
+    def found_by(self) -> str:
+        """Which way it was found: ``counted``, ``factorized`` or ``both``."""
+        if not self.counted:
+            return "factorized"
+        return "both" if self.seen else "counted"
 
 
 def describe(
@@ -94,38 +104,75 @@ def describe(
 ) -> list[Finding]:
     """Describe one component of ``factors``, whose rows stand for ``indices``.
 
-    The list is empty if the component holds no post. Stars of one day often share a component: a
-    community of one day is also read as the stars of its strongest posters and walls, as far as
+    The list is empty if the component holds no post. Several stars often share a component: a
+    community of few days is also read as the stars of its strongest posters and walls, as far as
     these are stars in the data.
     """
     vectors = [mode[:, column] for mode in factors.modes]
     counts = tuple(participation(vector) for vector in vectors)
     if min(counts) == 0:
         return []
-    members = tuple(map(_members, vectors, indices, counts))
+    members = tuple(map(members_of, vectors, indices, counts))
     wall, poster, day = (strongest[0] for strongest in members)
     kind = kind_of(counts)
     readings = [(kind, (wall, poster, day))]
-    if kind == "community" and counts[DAY] < MIN_SEVERAL:
-        readings += [
-            ("star-out", (wall, leader, day)) for leader in members[POSTER][:MAX_STAR_LEADERS]
-        ]
-        readings += [
-            ("star-in", (leader, poster, day)) for leader in members[WALL][:MAX_STAR_LEADERS]
-        ]
+    if kind == "community" and len(members[DAY]) <= MAX_STAR_LEADERS:
+        readings += _star_readings(members)
     weight = float(abs(factors.weights[column]))
     findings = []
     for number, (kind, leaders) in enumerate(readings):
-        mass, size, score = _extent(kind, leaders, members, posts)
-        if mass != 0 and (number == 0 or size >= MIN_STAR_PARTNERS):
+        finding = look_up(kind, leaders, posts, members)
+        if finding.posts != 0 and (number == 0 or finding.size >= MIN_STAR_PARTNERS):
             findings.append(
-                Finding(kind, leaders, counts, mass, size, score, weight, source, 1, members)  # type: ignore[arg-type]
+                replace(finding, counts=counts, weight=weight, source=source, seen=1)  # type: ignore[arg-type]
             )
     return findings
 
 
-def _members(vector: Array, index: Array, count: float) -> tuple[int, ...]:
-    """Return the indices that take part, strongest first, as many as participation says."""
+def _star_readings(
+    members: Sequence[Sequence[int]],
+) -> list[tuple[str, tuple[int, int, int]]]:
+    """Return the stars that the strongest posters and walls of a community may be, by day."""
+    wall, poster = members[WALL][0], members[POSTER][0]
+    readings = []
+    for day in members[DAY]:
+        for leader in members[POSTER][:MAX_STAR_LEADERS]:
+            readings.append(("star-out", (wall, leader, day)))
+        for leader in members[WALL][:MAX_STAR_LEADERS]:
+            readings.append(("star-in", (leader, poster, day)))
+    return readings
+
+
+def look_up(
+    kind: str,
+    leaders: tuple[int, int, int],
+    posts: SparseTensor,
+    members: tuple[tuple[int, ...], ...] = (),
+) -> Finding:
+    """Return posts, members, size and score of what the data has around ``leaders``.
+
+    Only a community needs ``members``: the data does not say who belongs to it.
+    """
+    inside = _inside(kind, leaders, members, posts)
+    mass = float(posts.values[inside].sum())
+    involved = [np.unique(posts.coords[mode, inside]) for mode in range(3)]
+    walls, posters, days = (indices.size for indices in involved)
+    sizes = {"star-out": walls, "star-in": posters, "conversation": days}
+    score = size = float(sizes.get(kind, mass))
+    if kind not in ANOMALIES:
+        score = mass / (max(1, days) * max(1, min(walls, posters)))
+    if kind != "community":
+        members = tuple(tuple(indices.tolist()) for indices in involved)
+    counts = (float(walls), float(posters), float(days))
+    return Finding(kind, leaders, counts, mass, size, score, 0.0, "counting", 0, members)
+
+
+def members_of(vector: Array, index: Array, count: float) -> tuple[int, ...]:
+    """Return the indices that take part, strongest first, as many as participation says.
+
+    >>> members_of(np.array([0.1, 2.0, -2.0]), np.array([10, 11, 12]), 2.0)
+    (11, 12)
+    """
     return tuple(index[largest(vector, min(MAX_MEMBERS, max(1, round(count))))].tolist())
 
 
@@ -142,20 +189,6 @@ def largest(vector: Array, count: int) -> Array:
     bar = np.partition(size, -count)[-count] if count < len(size) else 0.0
     candidates = np.flatnonzero(size >= bar)
     return candidates[np.argsort(-size[candidates], kind="stable")[:count]]
-
-
-def _extent(
-    kind: str, leaders: Sequence[int], members: Sequence[Sequence[int]], posts: SparseTensor
-) -> tuple[float, float, float]:
-    """Look up the posts, the size and the score of one reading of a component in the data."""
-    inside = _inside(kind, leaders, members, posts)
-    mass = float(posts.values[inside].sum())
-    walls, posters, days = (np.unique(posts.coords[mode, inside]).size for mode in range(3))
-    sizes = {"star-out": walls, "star-in": posters, "conversation": days}
-    size = float(sizes.get(kind, mass))
-    if kind in ANOMALIES:
-        return mass, size, size
-    return mass, size, mass / (max(1, days) * max(1, min(walls, posters)))
 
 
 def _inside(
@@ -182,7 +215,11 @@ def best_first(findings: Iterable[Finding]) -> list[Finding]:
     for finding in findings:
         earlier = unique.get(finding.name, replace(finding, seen=0))
         stronger = finding if finding.weight > earlier.weight else earlier
-        unique[finding.name] = replace(stronger, seen=earlier.seen + finding.seen)
+        unique[finding.name] = replace(
+            stronger,
+            seen=earlier.seen + finding.seen,
+            counted=earlier.counted or finding.counted,
+        )
     return sorted(
         unique.values(),
         key=lambda f: (f.kind not in ANOMALIES, -f.score, -f.seen, f.name[1:]),

@@ -1,26 +1,65 @@
-"""The table of everything that was found: as a page, as CSV and as JSON."""
+"""The ranked table and the groups: as a page, as CSV and as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoup import report
 from scoup.records import Array
 
+MAX_WORDS = 12  # of a cell of communities and conversations; the files have all
+
 
 def page(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, bytes]:
     """Return the files of the page by name."""
     del arrays
-    # A file sorts the keys of a row: their order is a separate fact.
-    rows = [{column: row[column] for column in facts["columns"]} for row in facts["rows"]]
-    wall, poster, day = facts["names"]
-    text = (
-        "Every component of every repetition and of the merge, listed once. A star-out is one "
-        f"{poster} with many {wall}s, a star-in one {wall} with many {poster}s, both on one {day}; "
-        f"a flood is much of one {poster} with one {wall} on one {day}, a conversation the same "
-        f"over many {day}s. The score counts distinct partners on one {day} (for a flood, its "
-        f"sum); for conversations and communities it is the sum per {day} and leader. Click a "
-        "column's head to sort."
-    )
+    rows = _ordered(facts["rows"], facts["columns"])
+    groups = _ordered(facts["groups"], facts["group_columns"])
     files = report.downloads(rows)
-    section = report.Section(text=text, files=list(files), tables=[report.Table.of(rows)])
-    return {"index.html": report.experiment_page("Anomalies", [section], facts), **files}
+    shown = [_shortened(row, facts["names"]) for row in rows]
+    sections = [
+        report.Section(text=_legend(facts), files=list(files), tables=[report.Table.of(shown)]),
+        report.Section("Groups", text=_chance(facts), tables=[report.Table.of(groups)]),
+    ]
+    return {"index.html": report.experiment_page("Anomalies", sections, facts), **files}
+
+
+def _ordered(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return rows with their columns in order, which a file does not keep."""
+    return [{column: row[column] for column in columns} for row in rows]
+
+
+def _shortened(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return a row of the page: stars list all members, other kinds the first ones."""
+    if str(row.get("kind", "star")).startswith("star"):
+        return dict(row)
+    short = dict(row)
+    for name in names:
+        words = str(row.get(name, "")).split(" ")
+        if len(words) > MAX_WORDS:
+            short[name] = " ".join([*words[:MAX_WORDS], f"and {len(words) - MAX_WORDS} more"])
+    return short
+
+
+def _legend(facts: Mapping[str, Any]) -> str:
+    wall, poster, day = facts["names"]
+    return (
+        "Every component of every repetition and of the merge, and the largest stars counted "
+        "directly, each listed once: the column 'found by' says which way. A star-out is one "
+        f"{poster} with many {wall}s, a star-in one {wall} with many {poster}s, both on one {day}, "
+        f"with all members as in the data; a flood is much of one {poster} with one {wall} on one "
+        f"{day}, a conversation the same over many {day}s. The score counts distinct partners on "
+        f"one {day} (for a flood, its sum), whichever way the entry was found; for conversations "
+        f"and communities it is the sum per {day} and leader. Click a column's head to sort."
+    )
+
+
+def _chance(facts: Mapping[str, Any]) -> str:
+    wall, poster, day = facts["names"]
+    chance = ", ".join(f"{count:.0f} with {name}" for name, count in facts["chance"].items())
+    return (
+        f"Counting does not show these: at least four who are {wall} as well as {poster} of the "
+        f"same component, in slices of {facts['slice_days']} {day}s. By chance: {chance}. With "
+        f"{poster}s rewired, who acts with whom is lost; with {day}s shuffled it is kept, and only "
+        "when is lost. 'Friends among silent pairs' is a witness that the factorization did not "
+        "see: members who never write to each other but are linked in the matrix."
+    )
