@@ -108,7 +108,8 @@ def try_damage(scratch, clean, finished, rng, count):
         for path in files.values():
             damage(path, manner, rng)
         code, said = finish(start(folder))
-        unnamed = [name for name, path in files.items() if path.name not in said]
+        named = {name: f"{path.relative_to(folder)}: " for name, path in files.items()}
+        unnamed = [name for name, words in named.items() if f"scoup: {words}" not in said]
         again = subprocess.run([*call(folder), "--dry-run"], capture_output=True, text=True,
                                cwd=ROOT, check=False)  # fmt: skip
         good = code == 0 and is_clean(folder, clean) and "Nothing to be done" in again.stdout

@@ -220,3 +220,10 @@ def test_names_that_cannot_be_part_of_a_path_are_refused(given, section, name):
 def test_sections_of_the_wrong_kind_are_refused(given, section, value):
     with pytest.raises(ScoupError, match=f"{section}: expected a mapping"):
         config.check({**given, section: value})
+
+
+@pytest.mark.parametrize("key", [None, 1, ("a",)], ids=str)
+def test_keys_of_options_that_are_no_text_are_refused(given, key):
+    given["datasets"]["brainq"]["options"] = {key: 1}
+    with pytest.raises(ScoupError, match=r"datasets\.brainq\.options"):
+        config.check(given)

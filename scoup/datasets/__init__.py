@@ -137,7 +137,7 @@ def kind(name: str) -> ModuleType:
 def check_options(name: str, options: dict[str, Any]) -> Any:
     """Return the options of a kind as its ``Options``; an error names the key."""
     try:
-        return kind(name).Options(**options)
+        return kind(name).Options(**{str(key): value for key, value in options.items()})
     except ScoupError as error:
         raise ScoupError(f"options.{error}") from None
 

@@ -58,7 +58,8 @@ def packed(rng, content, ending):
 
 def odd_array(rng, kinds=KINDS):
     """Return a small array of any type and shape, with values that mislead."""
-    numbers = np.array([rng.choice((0, 1, 2, 3, -1, 5, 2**31 - 2, 1e300, 0.5)) for _ in range(24)])
+    choices = (0, 1, 2, 3, -1, 5, 2**31 - 2, 1e300, 0.5)
+    numbers = np.array([rng.choice(choices) for _ in range(24)], np.float64)
     if rng.random() < 0.2:
         numbers[rng.randrange(24)] = rng.choice((np.nan, np.inf, -np.inf))
     shape = rng.choice(SHAPES)

@@ -95,7 +95,7 @@ def _turn(name, seed, first, seconds, place):
     if status == 0:
         return json.loads(report.read_text())
     number = struct.unpack("q", progress[:8])[0]
-    cause = "a hang" if os.WTERMSIG(status) == signal.SIGALRM else f"an end with status {status}"
+    cause = "a hang" if os.WTERMSIG(status) == signal.SIGPROF else f"an end with status {status}"
     tried = number - first + 1
     return {"tried": tried, "counts": {"refused": tried}, "peak": 0,
             "findings": [(number, name, cause)]}  # fmt: skip
@@ -115,7 +115,7 @@ def _work(name, seed, first, seconds, place, progress, report):
         counts, findings, number, end = Counter(), [], first, time.monotonic() + seconds
         while time.monotonic() < end:
             progress[:8] = struct.pack("q", number)
-            signal.alarm(ALARM_SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, ALARM_SECONDS)  # of its own time: others may wait
             outcome = judge(module, material, generator(seed, name, number))
             if outcome in ("taken", "refused"):
                 counts[outcome] += 1
@@ -127,7 +127,7 @@ def _work(name, seed, first, seconds, place, progress, report):
             if peak > MEMORY_BYTES:
                 findings.append((number - 1, name, f"{peak / 1e6:.0f} MB of memory"))
                 break
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         facts = {"tried": number - first, "counts": counts, "findings": findings, "peak": peak}
         report.write_text(json.dumps(facts))
         sys.stdout.flush()
