@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
 
 def profiles() -> list[str]:
     """List the profiles that come with the workflow."""
-    return sorted(path.name for path in (project_folder() / "profiles").iterdir())
+    return sorted(path.parent.name for path in project_folder().glob("profiles/*/config.yaml"))
 
 
 def _format_help(described: tuple[str, str]) -> str:
