@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from scoup.plot import style
 from scoup.records import Metric
@@ -68,7 +67,8 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
         "_",
         color=style.GREY,
         markersize=16,
-        label="matrix shuffled",
+        alpha=0.5,
+        label="matrix shuffled, each run",
     )
     present = [name for name in CONTENDERS if name in set(rows.contender)]
     for number, name in enumerate(present):
@@ -120,9 +120,9 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
     label = r"rule $BD^{T}q$, largest weight"
     axes.plot(means.index, means, color=style.GREY, linestyle=":", label=label)
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
-    axes.set_ylim(0.45, 1.02)
+    axes.set_ylim(0.45, min(1.02, table.value.max() + 0.15))
     axes.set_xlabel("rank F")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xticks(sorted(table["rank"].unique()))
     axes.set_ylabel("share decided correctly,\nmean over subjects")
     axes.legend(fontsize=7)
 
