@@ -66,7 +66,8 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
         "_",
         color=style.GREY,
         markersize=16,
-        label="matrix shuffled",
+        alpha=0.5,
+        label="matrix shuffled, each run",
     )
     present = [name for name in CONTENDERS if name in set(rows.contender)]
     for number, name in enumerate(present):
@@ -118,9 +119,9 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
     label = r"rule $BD^{T}q$, largest weight"
     axes.plot(means.index, means, color=style.GREY, linestyle=":", label=label)
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
-    axes.set_ylim(0.45, 1.02)
+    axes.set_ylim(0.45, min(1.02, table.value.max() + 0.15))
     axes.set_xlabel("rank F")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xticks(sorted(table["rank"].unique()))
     axes.set_ylabel("share decided correctly,\nmean over subjects")
     axes.legend(fontsize=7)
 
