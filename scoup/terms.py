@@ -223,10 +223,13 @@ class Units(NamedTuple):
     def of(cls, data: CoupledData) -> "Units":
         """Choose the units of a data set."""
         squares = [block.norm2 / max(block.observed, 1) for block in data.blocks]
-        blocks = tuple(round(np.log2(square) / 2) if square else 0 for square in squares)
+        sizes = [round(np.log2(square) / 2) if square else None for square in squares]
+        # A block of zeros has no size: it takes the largest of the others.
+        largest = max((size for size in sizes if size is not None), default=0)
+        blocks = tuple(largest if size is None else size for size in sizes)
         pairs = list(zip(data.block_weights, blocks, strict=True))
-        sizes = [frexp(weight)[1] - 1 + 2 * exponent for weight, exponent in pairs if weight]
-        cost = 2 * (max(sizes) // 2)
+        weighted_sizes = [frexp(w)[1] - 1 + 2 * exponent for w, exponent in pairs if w]
+        cost = 2 * (max(weighted_sizes) // 2)
         weights = tuple(ldexp(weight, 2 * exponent - cost) for weight, exponent in pairs)
         return cls(blocks, cost, weights)
 

@@ -74,6 +74,21 @@ def solve(
     return Solution(flat, costs, reason or "max_iter")
 
 
+def improve_start(problem: Problem, flat: list[Array]) -> None:
+    """Set the first mode and the sides by least squares, in place.
+
+    For solvers whose steps are small: no start is then worse than a model of zeros.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat = [np.full((2, 1), 100.0) for _ in range(3)]
+    >>> improve_start(Problem.of(CoupledData(np.ones((2, 2, 2)))), flat)
+    >>> bool(np.allclose(flat[0], 1e-4))
+    True
+    """
+    positions = [0, *range(problem.data.ndim, len(flat))]
+    sweep(problem.terms, flat, grams_of(flat), positions)
+
+
 def sweep(
     terms: Sequence[Term],
     flat: list[Array],

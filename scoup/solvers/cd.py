@@ -40,4 +40,5 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     >>> solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(10, 1e-6)).stop
     'exact'
     """
+    als.improve_start(problem, flat)
     return als.solve(problem, flat, stopping, update=coordinate_pass)

@@ -27,8 +27,7 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     shapes, dtype = [factor.shape for factor in flat], flat[0].dtype
     scale = problem.zero_cost or 1.0
     costs: list[float] = []
-    # One mode and the sides at their least squares: no start is worse than a model of zeros.
-    als.sweep(problem.terms, flat, grams_of(flat), [0, *range(problem.data.ndim, len(flat))])
+    als.improve_start(problem, flat)
     balance(flat, problem.data.owners)
     point = np.concatenate([factor.ravel() for factor in flat]).astype(np.float64, copy=False)
     flat.clear()
