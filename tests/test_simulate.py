@@ -18,7 +18,6 @@ from scoup.datasets.brainq.study import (
 )
 from scoup.datasets.facebook.read import read_links, read_wall
 from scoup.errors import ScoupError
-from scoup.preprocess import preprocess
 from scoup.seeds import generator
 from scoup.simulate import read_planted, simulate
 from tests.ridge import leave_two_out
@@ -84,32 +83,36 @@ def test_questions_are_218_different_ones_with_the_papers_among_them():
     assert all(text.endswith("?") and len(text) <= 44 for text in asked)
 
 
-def test_answers_follow_the_categories(raw):
+def test_answers_follow_the_categories_as_the_published_ones_do(raw):
+    """Published: .73 within a category, .31 between; the first component has 22 %."""
     answers = read_questions(raw["brainq"] / QUESTIONS_FILE).answers
     kinds = np.array([CATEGORY_OF[noun] for noun in NOUNS])
     likeness = np.corrcoef(answers)
     same = kinds[:, None] == kinds
-    assert likeness[same & ~np.eye(60, dtype=bool)].mean() > likeness[~same].mean() + 0.3
+    assert 0.55 < likeness[same & ~np.eye(60, dtype=bool)].mean() < 0.8
+    assert 0.1 < likeness[~same].mean() < 0.4
+    assert 0.12 < first_share(answers) < 0.28
 
 
-def test_good_subjects_can_be_decoded_and_the_worst_cannot(raw):
+def first_share(rows):
+    """Share of the variance that the first component has."""
+    squares = np.linalg.svd(rows - rows.mean(axis=0, dtype=float), compute_uv=False) ** 2
+    return squares[0] / squares.sum()
+
+
+def test_noise_is_correlated_and_few_subjects_can_be_decoded(raw):
+    """Real excerpts: first component .15 to .64; ridge from .47 (P6) to .85 (P1)."""
     answers = read_questions(raw["brainq"] / QUESTIONS_FILE).answers
-    subjects = (read_subject(raw["brainq"] / subject_file(name)) for name in SUBJECTS)
-    scores = np.array([leave_two_out(answers, subject.values.mean(axis=0)) for subject in subjects])
-    assert 0.68 < np.median(np.sort(scores)[-5:]) < 0.85
-    assert 0.4 < scores.min() < 0.6
-
-
-def test_maps_are_shared_between_subjects_up_to_a_shift(raw):
-    """In voxels that all brains have, the shared maps outweigh what is particular to a subject."""
-    data = preprocess("brainq", raw["brainq"], {"grid": "compact", "outside": "missing"}).data
-    truth = read_planted(raw["brainq"])
-    alive = np.array(truth["attributes"]["alive"])
-    maps = np.einsum("n,nvs->vs", alive, data.blocks[0].values)
-    both = data.blocks[0].mask.all(axis=(0, 2))
-    good = [0, 2, 3, 8]
-    likeness = np.corrcoef(maps[both][:, good].T)
-    assert likeness[np.triu_indices(4, 1)].mean() > 0.2
+    images = [
+        read_subject(raw["brainq"] / subject_file(name)).values.mean(axis=0) for name in SUBJECTS
+    ]
+    shares = np.array([first_share(image) for image in images])
+    assert 0.1 < shares.min() < 0.25
+    assert 0.5 < shares.max() < 0.75
+    scores = np.array([leave_two_out(answers, image) for image in images])
+    assert 0.68 < scores.max() < 0.9
+    assert 0.4 < scores.min() < 0.55
+    assert np.median(scores) < 0.65
 
 
 def test_posts_have_the_asked_numbers(raw, wall):

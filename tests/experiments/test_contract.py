@@ -13,6 +13,7 @@ from scoup.experiments import _controls
 from scoup.experiments._view import View
 from scoup.records import Context, Measure
 from scoup.specs import ExperimentSpec
+from tests.experiments.nulls import NULLS
 
 NAMES = experiments.names()
 FIGURES = [
@@ -20,6 +21,10 @@ FIGURES = [
 ]  # each figure belongs to one experiment
 DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
 COUNTS = Traits(("wall", "poster", "day"), sparse=True)
+# Their nulls need data, and are made in their tests; rank claims nothing.
+JUDGED_IN_THEIR_OWN_TESTS = (
+    "accuracy", "anomaly", "leave_two_out", "rank", "shared", "sparsity"
+)  # fmt: skip
 SEVERAL = Traits(("a", "b", "c"), sparse=True, matrices=(0, 1, 2))
 
 
@@ -72,6 +77,21 @@ def test_claims_about_nothing_are_none(name):
     metric = other.metric(Measure("something_else", "s", "none"), 1.0)
     assert experiments.measuring(name).claims([]) == []
     assert experiments.measuring(name).claims([metric]) == []
+
+
+def test_every_experiment_with_claims_has_a_null():
+    assert set(NAMES) == {*NULLS, *JUDGED_IN_THEIR_OWN_TESTS} & set(NAMES)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.5, 1.0, 1.7, 3.0, 60.0, 1000.0])
+@pytest.mark.parametrize("name", NULLS)
+def test_a_null_never_holds_and_every_row_names_its_control(name, value):
+    judged = experiments.measuring(name).claims(NULLS[name](value))
+    assert judged
+    for claim in judged:
+        assert claim.verdict != "holds"
+        assert claim.controls
+        assert claim.setting
 
 
 @pytest.mark.parametrize(("name", "figure"), FIGURES)

@@ -54,7 +54,7 @@ BLOCK_FIT = Measure(
 )
 SIGNS = ("+", "-")
 MAX_P_VALUE = 0.05
-TENSOR_ALONE, MATRIX_ALONE = "tensor alone", "matrix alone"
+ALONE_MODELS = MATRIX_ALONE, TENSOR_ALONE = "matrix alone", "tensor alone"
 
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
@@ -239,9 +239,7 @@ def claims(metrics: Sequence[Metric]) -> list[Claim]:
     runs, nulls, limits = (
         pick(metrics, name) for name in ("mean_purity", "null_purity", "null_limit")
     )
-    alone = {
-        name: pick(metrics, "alone_purity", model=name) for name in (MATRIX_ALONE, TENSOR_ALONE)
-    }
+    alone = {name: pick(metrics, "alone_purity", model=name) for name in ALONE_MODELS}
     if not (runs and nulls and limits and all(alone.values())):
         return []
     bar = max(limit.value for limit in limits)
