@@ -10,6 +10,11 @@ from tests import served
 CARD = "[data-testid=experiment-view-compare-runs-card]"
 # MLflow opens its assistant, which covers a third of the page, at the first visit.
 NO_ASSISTANT = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
+# The buttons that Plotly shows under the pointer cover the charts of a headless browser.
+HIDE_BUTTONS = """
+document.head.appendChild(document.createElement('style')).textContent =
+    '.modebar { display: none !important }'
+"""
 DRAWN = """
 return [...document.querySelectorAll(arguments[0])].filter(card =>
     card.querySelector('.js-plotly-plot .trace, .js-plotly-plot .point')).length
@@ -42,9 +47,11 @@ def take_pictures(browser, folder, port, target):
     browser.driver.set_window_size(1280, 900)
     open_page(browser, port, ids["accuracy"], charts=True)
     wait_for_charts(browser, 3)
+    browser.run(HIDE_BUTTONS)
     browser.picture(Path(target, "mlflow_accuracy.png"))
     open_page(browser, port, ids["speedup"], charts=True)
     wait_for_charts(browser, 3)
+    browser.run(HIDE_BUTTONS)
     browser.picture(Path(target, "mlflow_speedup.png"))
 
 
