@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoup import kernels
 from scoup.finishes import complete
 from scoup.finishes._covered import Covered
 from scoup.records import Array
@@ -96,5 +95,5 @@ def least_squares_of_kept(gram: Array, rhs: Array, factor: Array) -> Array:
         kept = factor[rows] != 0
         pairs = kept[:, :, None] & kept[:, None, :] | diagonal
         systems = np.where(pairs, gram if gram.ndim == 2 else gram[rows], 0)
-        solution[rows] = kernels.solve_rows(systems.astype(gram.dtype), rhs[rows] * kept)
+        solution[rows] = als.solve_normal(systems.astype(gram.dtype), rhs[rows] * kept)
     return solution

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scoup.plot import style
-from scoup.plot.door import Axes, Figure, MaxNLocator
+from scoup.plot.door import Axes, Figure
 from scoup.records import Metric
 
 CONTENDERS = {
