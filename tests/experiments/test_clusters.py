@@ -27,7 +27,7 @@ GROUPS = {
 @pytest.fixture(scope="module")
 def given():
     dataset = nouns()
-    return inputs(dataset, model(dataset, "groups", GROUPS))
+    return inputs(dataset, model(dataset, "groups", GROUPS | {"side_sampling": {"0": 2}}))
 
 
 @pytest.fixture(scope="module")

@@ -128,9 +128,10 @@ def alone_purities(inputs: Inputs, spec: Spec, context: Context) -> list[Metric]
     """Measure the purity of the same plan without the matrix, and of the matrix's components."""
     plan, data, things = inputs.model(spec.plan).spec, inputs.dataset.data, roles(inputs.dataset)[0]
     tensor = view(data, plan.values, [1, 0])
+    tensor_plan = plan.replace(side_sampling=None)  # which has no matrix to sample
     matrix = np.asarray(dense(view(data, plan.values).blocks[1]), dtype=np.float64)
     scores = {
-        TENSOR_ALONE: pipeline.run(tensor, plan, context.seed).merged.factors.modes[things],
+        TENSOR_ALONE: pipeline.run(tensor, tensor_plan, context.seed).merged.factors.modes[things],
         MATRIX_ALONE: np.linalg.svd(matrix, full_matrices=False)[0][:, : plan.rank],
     }
     categories = categories_of(inputs.dataset)
