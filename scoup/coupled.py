@@ -17,6 +17,8 @@ from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_lists, by_mode
 from scoup.tensor import SparseTensor, as_real, check_indices, ravel
 
+# A slice lacks many cells if one in so many is hidden.
+SCARCE_SHARE = 8
 # Smallest sum of squares of a block that is not zero; below it digits are lost.
 MIN_SQUARES = float(np.finfo(np.float64).tiny)
 
@@ -37,9 +39,10 @@ class HeldOut:
         object.__setattr__(self, "cells", _check_listed("HeldOut", self.cells))
 
     def scarce_rows(self, mode: int) -> tuple[Array, SparseTensor]:
-        """Return the slices of ``mode`` of which most cells are hidden, and what is left of them.
+        """Return the slices of ``mode`` that lack many cells, and the observed cells of these.
 
-        The observed cells of these slices, numbered in their order, are fewer than the hidden ones.
+        Slices are numbered in their order; the observed cells are at most
+        :data:`SCARCE_SHARE` times as many as the hidden ones.
 
         >>> cells = SparseTensor([[1, 1], [0, 1]], [1.0, 1.0], (2, 3))
         >>> rows, observed = HeldOut(cells).scarce_rows(0)
@@ -48,7 +51,7 @@ class HeldOut:
         """
         shape, coords = self.cells.shape, self.cells.coords
         hidden = np.bincount(coords[mode], minlength=shape[mode])
-        rows = np.flatnonzero(2 * hidden > prod(shape) // shape[mode])
+        rows = np.flatnonzero(SCARCE_SHARE * hidden >= prod(shape) // shape[mode])
         if not rows.size:
             return rows, self.cells
         number = np.full(shape[mode], -1)

@@ -168,6 +168,28 @@ def unwrap(factors: Factors, spread: bool = True) -> list[Array]:
     return [np.ascontiguousarray(factor.astype(dtype, copy=False)) for factor in [*modes, *sides]]
 
 
+def balance(flat: list[Array], owners: Sequence[int]) -> None:
+    """Give the columns of a component about the same norm in all modes, in place.
+
+    L-BFGS learns the curvature slowly where a unit step means a lot in one factor and nothing in
+    another, and products of extreme columns lose digits. Scales are powers of two, so that the
+    model stays the same to the last digit.
+
+    >>> flat = [np.full((1, 1), size) for size in (64.0, 1.0, 1.0, 3.0)]
+    >>> balance(flat, owners=[0])
+    >>> [factor.item() for factor in flat]
+    [4.0, 4.0, 4.0, 48.0]
+    """
+    order = len(flat) - len(owners)
+    norms = np.array([column_norms(mode) for mode in flat[:order]])
+    sizes = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
+    shifts = np.where((norms > 0).all(axis=0), np.rint(sizes.mean(axis=0) - sizes), 0.0)
+    shifts[-1] -= shifts.sum(axis=0)
+    shifts = shifts.astype(np.int64)
+    for position, shift in enumerate([*shifts, *(-shifts[owner] for owner in owners)]):
+        flat[position] = np.ldexp(flat[position], shift)
+
+
 def mode_scales(
     weights: Array, order: int, owners: Sequence[int], spread: bool = True
 ) -> list[Array]:

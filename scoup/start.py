@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.factors import column_norms, congruence, unwrap
+from scoup.factors import balance, column_norms, congruence, unwrap
 from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.solvers import Solution, Stopping, als
@@ -65,6 +65,7 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
         return with_sides(problem.terms, draws[0](), problem.data.sizes)
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
     modes = parafac(problem, draws if exact is None else [lambda: exact, *draws])
+    balance(modes, owners=[])
     modes = with_new_directions(modes, generator(seed, "start", "directions"))
     return with_sides(problem.terms, modes, problem.data.sizes)
 

@@ -168,14 +168,14 @@ class SparseTerm(Term):
         if not self._held_out:
             return rows
         rows = super().gram(flat, grams, position) - rows
-        # Where most cells are hidden the difference is rounding error: sum the others instead.
+        # Where many cells are hidden the difference may be rounding error: sum the others instead.
         index, cells = self._scarce_cells(mode)
         if index.size:
             rows[index] = kernels.row_grams(cells, factors, mode)
         return rows
 
     def _scarce_cells(self, mode: int) -> tuple[Array, kernels.Fibres]:
-        """The rows of which most cells are hidden, and the observed cells of these rows."""
+        """The rows that lack many cells, and the observed cells of these rows."""
         if mode not in self._scarce:
             assert isinstance(self._block.mask, HeldOut)
             index, cells = self._block.mask.scarce_rows(mode)

@@ -27,10 +27,16 @@ PLAIN_SWEEPS_FIRST = 3
 FIRST_STRIDE, LONGEST_STRIDE = 0.5, 3.0
 GROWTH, SHRINKAGE = 1.5, 0.3
 
+# A sweep that raises the cost by more than this multiple of rounding errors is undone, unless the
+# last factors take too much memory to be kept.
+MAX_RISE = 1e3
+MAX_KEPT_BYTES = 1 << 26
 # Eigenvalues of a scaled Gram matrix below this multiple of F eps are rounding errors.
 CUTOFF_EPS = 10
 # An inverse beyond this share of the range of a type is multiplied in float64.
 MAX_INVERSE = 1e-10
+# Below this multiple of eps a pivot leaves few digits, and rows are compared with the old ones.
+SAFE_PIVOT_EPS = 1e7
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
 
@@ -61,12 +67,17 @@ def solve(
     """
     grams, costs, reason = grams_of(flat), list[float](), ""
     floor = problem.rounding
+    keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
     strides = Strides(flat) if problem.masked and update is least_squares else None
     for _ in range(stopping.max_iter):
+        last_flat = list(flat) if keep_last else []
         order = strides.set_out(flat, grams) if strides else None
         cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, update))
         if strides and not strides.accept(cost, flat, grams):
             continue
+        if keep_last and costs and not cost <= costs[-1] + MAX_RISE * problem.rounding:
+            flat[:], reason = last_flat, "converged"  # the systems have no digits left
+            break
         costs.append(cost)
         stopping.on_step(cost)
         if reason := stopping.reason(costs, floor):
@@ -250,12 +261,18 @@ def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
     factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
-    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
+    pivot = 0.0 if failed else (factor.diagonal() ** 2).min()
+    if not pivot > kernels.MIN_PIVOT[rhs.dtype]:
         return solve_singular(gram, rhs, old)
     whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
     if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
-        return _times(rhs, whole).astype(rhs.dtype)
-    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
+        rows = _times(rhs, whole).astype(rhs.dtype)
+    else:
+        rows = kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
+    if old is not None and pivot < SAFE_PIVOT_EPS * np.finfo(rhs.dtype).eps:
+        worse = _objective(gram, rhs, rows) > _objective(gram, rhs, old)
+        rows[worse] = old[worse]
+    return rows
 
 
 def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:

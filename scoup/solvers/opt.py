@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoup.factors import column_norms
+from scoup.factors import balance
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping, als
 from scoup.solvers._lbfgs import Limits, minimise
@@ -46,27 +46,6 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     cost, converged = minimise(evaluate, point, PAIRS, limits, record)
     reason = "converged" if converged else "max_iter"
     return Solution(unpack(point, shapes, dtype), costs or [cost * scale], reason)
-
-
-def balance(flat: list[Array], owners: Sequence[int]) -> None:
-    """Give the columns of a component about the same norm in all modes, in place.
-
-    L-BFGS learns the curvature slowly where a unit step means a lot in one factor and nothing in
-    another. Scales are powers of two, so that the model stays the same to the last digit.
-
-    >>> flat = [np.full((1, 1), size) for size in (64.0, 1.0, 1.0, 3.0)]
-    >>> balance(flat, owners=[0])
-    >>> [factor.item() for factor in flat]
-    [4.0, 4.0, 4.0, 48.0]
-    """
-    order = len(flat) - len(owners)
-    norms = np.array([column_norms(mode) for mode in flat[:order]])
-    sizes = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
-    shifts = np.where((norms > 0).all(axis=0), np.rint(sizes.mean(axis=0) - sizes), 0.0)
-    shifts[-1] -= shifts.sum(axis=0)
-    shifts = shifts.astype(np.int64)
-    for position, shift in enumerate([*shifts, *(-shifts[owner] for owner in owners)]):
-        flat[position] = np.ldexp(flat[position], shift)
 
 
 def cost_and_gradient(
