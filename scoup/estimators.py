@@ -198,9 +198,11 @@ class SCOUP(_Estimator):
     - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the
       mode.
     - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
-    - ``merge``: ``joint`` (one permutation for all factors) or ``paper`` (Algorithm 3 as printed).
-    - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows) or ``complete`` (a
-      full sweep).
+    - ``merge``: ``joint`` (one permutation for all factors), ``paper`` (Algorithm 3 as printed) or
+      ``authors`` (by the first factor, as in the authors' program).
+    - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows), ``complete`` (a
+      full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
+      ``rise`` of itself).
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
 
     >>> import numpy as np
@@ -214,9 +216,9 @@ class SCOUP(_Estimator):
 
     def __init__(
         self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
-        shared: float = 0.35, merge: str = "joint", finish: str = "none", solver: str = "als",
-        init: str = "parafac", max_iter: int = 200, tol: float = 1e-7, seed: int = 0, jobs: int = 1,
-        progress: bool = False,
+        shared: float = 0.35, merge: str = "joint", finish: str = "none", rise: float = 0.01,
+        solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
+        seed: int = 0, jobs: int = 1, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
@@ -225,6 +227,7 @@ class SCOUP(_Estimator):
         self.shared = shared
         self.merge = merge
         self.finish = finish
+        self.rise = rise
         self.solver = solver
         self.init = init
         self.max_iter = max_iter
