@@ -94,7 +94,7 @@ def check_filter(browser):
 
 def test_the_report_begins_with_the_banner_and_the_scorecard(opened, tmp_path):
     text = opened.run("return document.querySelector('main').innerText")
-    order = ["All data is simulated", "claims that give a number", "Provenance", "Methods"]
+    order = ["All data is simulated", "claims on this data", "Provenance", "Methods"]
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
     top = opened.run("return document.querySelector('.banner').getBoundingClientRect().top")
