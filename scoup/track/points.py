@@ -13,12 +13,25 @@ from scoup.records import Metric
 SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "control_cost": ("relative_cost", {}),
     "control_share": ("explained_share", {}),
-    "planted_output_size": ("relative_output_size", {}),
+    "control_output_size": ("relative_output_size", {}),
+    "null_monotone": ("monotone", {"control": "shuffled rows"}),
     "mean_error": ("held_out_error", {"control": "mean"}),
+    "single_snr": ("snr", {"control": "one component"}),
+    "starts_snr": ("snr", {"control": "another start"}),
+    "pinv_speedup": ("speedup", {}),
+    "pair_accuracy": ("accuracy", {}),
+    "picked_accuracy": ("accuracy", {}),
+    "kind_count": ("components", {}),
+    "groups": ("components", {"kind": "group"}),
+    "groups_found": ("found_within", {"kind": "group"}),
     "mean_purity": ("purity", {"end": "mean"}),
+    "alone_purity": ("purity", {"end": "mean"}),
     "null_purity": ("purity", {"control": "random categories"}),
+    "null_limit": ("purity", {"control": "random categories, one in twenty"}),
     "match_seeds": ("match", {}),
     "match_halves": ("match", {}),
+    "weakest_halves": ("match", {"component": "weakest"}),
+    "factor_match": ("match", {}),
 }
 
 

@@ -63,7 +63,8 @@ def test_measure_and_claims_take_what_the_contract_says(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_view_names_measures_of_the_experiment(name):
     view = getattr(experiments.declared(name), "VIEW", View())
-    code = Path(experiments.measuring(name).__file__).read_text()
+    folder = Path(experiments.measuring(name).__file__).parent
+    code = "".join(path.read_text() for path in sorted(folder.glob("*.py")))
     shared_code = Path(_controls.__file__).read_text()
     for measure in filter(None, [*view.shared, view.sort, *(view.scatter or ())]):
         assert f'"{measure}"' in code + shared_code or f"{measure}=" in code

@@ -18,7 +18,7 @@ CAPTIONS = {
     "anomaly_groups": "Groups of users who write on each other's walls, compared with what appears "
     "by chance, and how the largest ones grow and fade.",
 }
-VIEW = View(sort="largest_found")
+VIEW = View(sort="found_within")
 
 
 class Spec(ExperimentSpec):
