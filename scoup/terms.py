@@ -9,7 +9,7 @@ matrices need no special code there:
 with one G for all rows where everything is observed, and one for each row where it is not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import frexp, ldexp, prod
 from typing import NamedTuple
@@ -27,6 +27,8 @@ from scoup.tensor import SparseTensor
 MAX_CANCELLATION = 1e3
 # Size up to which the residuals of a sparse block are computed as those of a dense one.
 MAX_DENSE_CELLS = 1 << 20
+# Listed cells whose residuals are computed in one go.
+RESIDUAL_STEP_CELLS = 1 << 16
 
 
 class Term:
@@ -191,16 +193,33 @@ class SparseTerm(Term):
         assert isinstance(values, SparseTensor)
         doubles = [factor.astype(np.float64, copy=False) for factor in factors]
         if isinstance(mask, Observed):
-            data = np.ldexp(values.at(mask.cells.coords).astype(np.float64), -self.exponent)
-            data -= _model_at(mask.cells, doubles)
-            return kernels.inner(data, data)
-        data = np.ldexp(values.values.astype(np.float64), -self.exponent)
-        model = _model_at(values, doubles)
+            observed = values.at(mask.cells.coords)
+            return sum(
+                kernels.inner(data - model, data - model)
+                for data, model in self._data_and_model(mask.cells.coords, observed, doubles)
+            )
         squares = float(_hadamard(grams_of(doubles)).sum())
         if isinstance(mask, HeldOut):
-            hidden = _model_at(mask.cells, doubles)
-            squares -= kernels.inner(hidden, hidden)
-        return max(kernels.inner(data - 2.0 * model, data) + squares, 0.0)
+            cells = mask.cells
+            squares -= sum(
+                kernels.inner(model, model)
+                for _, model in self._data_and_model(cells.coords, cells.values, doubles)
+            )
+        squares += sum(
+            kernels.inner(data - 2.0 * model, data)
+            for data, model in self._data_and_model(values.coords, values.values, doubles)
+        )
+        return max(squares, 0.0)
+
+    def _data_and_model(
+        self, coords: Array, values: Array, factors: Sequence[Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield data and model of the listed cells, some of them at a time to save memory."""
+        weights = np.ones(factors[0].shape[1])
+        for first in range(0, values.size, RESIDUAL_STEP_CELLS):
+            step = slice(first, first + RESIDUAL_STEP_CELLS)
+            data = np.ldexp(values[step].astype(np.float64), -self.exponent)
+            yield data, kernels.model_at(coords[:, step], weights, factors)
 
 
 class Units(NamedTuple):
@@ -361,10 +380,6 @@ def model_losses(terms: Sequence[Term], factors: Factors) -> list[float]:
 def shortest(term: Term, flat: Sequence[Array]) -> int:
     """Return the position of a term's shortest factor, whose right-hand side costs least."""
     return min(term.factors, key=lambda k: len(flat[k]))
-
-
-def _model_at(cells: SparseTensor, factors: Sequence[Array]) -> Array:
-    return kernels.model_at(cells.coords, np.ones(factors[0].shape[1]), factors)
 
 
 def _arrange(tensor: SparseTensor) -> kernels.Fibres:

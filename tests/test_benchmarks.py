@@ -1,7 +1,5 @@
 """What the benchmark concludes from its measurements, and what it writes."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from benchmarks.measure import summary
 from benchmarks.outcome import Outcome, Stored
 from benchmarks.parts.kernels import roofline
 from benchmarks.parts.missing import sooner
+from scoup import store
 from scoup.coupled import CoupledData
 
 MACHINE = {
@@ -212,8 +211,8 @@ def test_times_of_jobs_are_summed_by_stage(tmp_path):
     for name in ("fit/a/rep0", "fit/a/rep1", "experiments/rank/a/seed0", "scheduling"):
         path = tmp_path / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(facts))
-    (tmp_path / "fit/a/running.json").write_text(json.dumps({"started": 10.0}))
+        store.write_json(path, facts)
+    store.write_json(tmp_path / "fit/a/running.json", {"started": 10.0})
     sums = stages.stages(tmp_path)
     assert sums[0] == stages.Stage("fit", 2, 6.0, 2.0, 8.0)
     assert {stage.name for stage in sums} == {"fit", "experiments rank", "scheduling"}

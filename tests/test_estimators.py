@@ -122,8 +122,11 @@ def test_parameters_by_name():
             "sampling: expected a number of at least 1 or a list",
         ),
         (SCOUP(2, shared=2), "shared: expected a number from 0 to 1, got 2."),
-        (SCOUP(2, merge="mean"), "merge: expected one of joint, paper, got 'mean'."),
-        (SCOUP(2, finish="all"), "finish: expected one of complete, none, refit, got 'all'."),
+        (SCOUP(2, merge="mean"), "merge: expected one of authors, joint, paper, got 'mean'."),
+        (
+            SCOUP(2, finish="all"),
+            "finish: expected one of complete, none, prune, refit, got 'all'.",
+        ),
         (SCOUP(2, jobs=0), "jobs: expected an integer of at least 1, got 0."),
     ],
 )

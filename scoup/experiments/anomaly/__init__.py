@@ -39,7 +39,7 @@ class Spec(ExperimentSpec):
         for key in ("coupled", "single"):
             plan = getattr(self, key)
             if plan is not None and plan not in self.plans:
-                raise ValueError(f"expected one of the plans {self.plans} as {key}, got {plan!r}.")
+                raise ValueError(f"{key}: expected one of {self.plans}, got {plan!r}.")
         return self
 
 
@@ -67,4 +67,4 @@ def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
 def suggest(facts: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
     """Return settings for user-supplied data."""
     del facts, traits
-    return {"plans": ["bursts", "bursts10"], "seeds": 1}
+    return {"plans": ["bursts", "bursts10"], "coupled": None, "single": None, "seeds": 1}
