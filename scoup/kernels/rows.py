@@ -277,7 +277,9 @@ def _cholesky_rows(span, grams, rhs, least, out, singular):
     rank = rhs.shape[1]
     low, y = np.empty((rank, rank)), np.empty(rank)
     for i in range(first, last):
-        good = True
+        good, top = True, 0.0
+        for f in range(rank):
+            top = max(top, grams[i, f, f])
         for f in range(rank):
             if not good:
                 break
@@ -289,7 +291,8 @@ def _cholesky_rows(span, grams, rhs, least, out, singular):
             pivot = np.float64(grams[i, f, f])
             for h in range(f):
                 pivot -= low[f, h] * low[f, h]
-            good = bool(pivot > least * grams[i, f, f])  # the pivot after scaling
+            # The pivot after scaling to a unit diagonal; a tiny column is a rounding error.
+            good = bool(pivot > least * max(grams[i, f, f], least * top))
             low[f, f] = np.sqrt(pivot) if good else 1.0
         singular[i] = not good
         if not good:

@@ -258,7 +258,8 @@ def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
     """Solve with one Gram matrix, by Cholesky after scaling to a unit diagonal if that is safe."""
     gram = gram.astype(np.float64, copy=False)
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    smallest = kernels.MIN_PIVOT[rhs.dtype] * scale.max()
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > smallest)
     # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
     factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
     pivot = 0.0 if failed else (factor.diagonal() ** 2).min()
@@ -312,17 +313,19 @@ def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
     Rounding errors are recognised after scaling to a unit diagonal, so that components with small
     columns are not mistaken for them.
 
-    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-99])).diagonal().tolist() == [0.25, 0.0, 2.0**99]
+    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-60])).diagonal().tolist() == [0.25, 0.0, 2.0**60]
     True
     """
     gram = gram.astype(np.float64, copy=False)
     diagonal = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 0.0)
+    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
+    # Columns that are rounding errors of others count as zero.
+    nonzero = diagonal > cutoff**2 * diagonal.max(axis=-1, keepdims=True)
     # Powers of two, which change no digit.
-    exponents = np.rint(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / -2).astype(int)
-    scale = np.ldexp(1.0, exponents)
+    exponents = np.rint(np.log2(np.where(nonzero, diagonal, 1.0)) / -2).astype(int)
+    scale = np.where(nonzero, np.ldexp(1.0, exponents), 0.0)
     values, vectors = np.linalg.eigh(gram * scale[..., None, :] * scale[..., None])
     vectors *= scale[..., None]
-    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
     keep = values > cutoff * np.maximum(values[..., -1:], 0.0)
     kept = np.where(keep[..., None, :], vectors, 0.0)
     inverse = (kept / np.where(keep, values, 1.0)[..., None, :]) @ np.swapaxes(kept, -1, -2)
