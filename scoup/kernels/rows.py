@@ -36,9 +36,9 @@ GRAM_BATCH_CELLS = 16
 CACHE_LINE_BYTES = 64
 # Systems that one chunk of :func:`solve_rows` holds.
 CHUNK_SYSTEMS = 64
-# Below this pivot, after scaling to a unit diagonal, a system is treated as singular: the condition
-# number of a Gram matrix is that of the factors squared, so half of the digits are gone by then.
-MIN_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+# Below this pivot, after scaling to a unit diagonal, a system is treated as singular. About the
+# root of eps: a smaller one leaves rounding errors as large as the pivots that follow.
+MIN_PIVOT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 3e-4}
 
 jit = njit(cache=True, nogil=True)
 

@@ -35,8 +35,8 @@ MAX_KEPT_BYTES = 1 << 26
 CUTOFF_EPS = 10
 # An inverse beyond this share of the range of a type is multiplied in float64.
 MAX_INVERSE = 1e-10
-# Below this multiple of eps a pivot leaves few digits, and rows are compared with the old ones.
-SAFE_PIVOT_EPS = 1e7
+# Largest ratio of column sizes up to which singular systems get their minimum-norm solution.
+MAX_SCALE_RATIO = 1e3
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
 
@@ -262,18 +262,12 @@ def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > smallest)
     # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
     factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
-    pivot = 0.0 if failed else (factor.diagonal() ** 2).min()
-    if not pivot > kernels.MIN_PIVOT[rhs.dtype]:
+    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
         return solve_singular(gram, rhs, old)
     whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
     if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
-        rows = _times(rhs, whole).astype(rhs.dtype)
-    else:
-        rows = kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
-    if old is not None and pivot < SAFE_PIVOT_EPS * np.finfo(rhs.dtype).eps:
-        worse = _objective(gram, rhs, rows) > _objective(gram, rhs, old)
-        rows[worse] = old[worse]
-    return rows
+        return _times(rhs, whole).astype(rhs.dtype)
+    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
 
 
 def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:
@@ -332,6 +326,9 @@ def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
     # Without the null space, in the original scale: solutions of minimum norm.
     null_space, sizes = np.linalg.svd(np.where(keep[..., None, :], 0.0, vectors))[:2]
     is_null = sizes > np.finfo(float).eps * gram.shape[-1] * sizes[..., :1]
+    # With columns of very different size the projection would lose all digits of the small ones.
+    smallest = np.where(nonzero, scale, np.inf).min(axis=-1, keepdims=True)
+    is_null &= scale.max(axis=-1, keepdims=True) <= MAX_SCALE_RATIO * smallest
     null_space *= is_null[..., None, :]
     inverse -= null_space @ (np.swapaxes(null_space, -1, -2) @ inverse)
     inverse -= (inverse @ null_space) @ np.swapaxes(null_space, -1, -2)
