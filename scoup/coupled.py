@@ -396,7 +396,9 @@ def _check_weights(weights: Any, blocks: Sequence[Block]) -> tuple[float, ...]:
         if weights == "paper":
             return (1.0,) * len(blocks)
         if weights == "balanced":
-            return tuple(1.0 / (block.norm2 or 1.0) for block in blocks)
+            # A block of zeros has no size; it counts as the largest of the others.
+            norms = [block.norm2 for block in blocks]
+            return tuple(1.0 / (norm or max(norms) or 1.0) for norm in norms)
         raise ScoupError.expected("weights", "'paper', 'balanced' or numbers", repr(weights))
     expected = f"{len(blocks)} non-negative numbers, tensor first"
     try:

