@@ -5,8 +5,8 @@ import pytest
 from scoup import results, scorecard
 from scoup.errors import ScoupError
 from scoup.experiments import declared
-from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
-from scoup.experiments.accuracy.measure import MONOTONE
+from scoup.experiments._controls import CONTROL_COST, CONTROL_SHARE, EXPLAINED, RELATIVE_COST
+from scoup.experiments.accuracy.measure import MONOTONE, NULL_MONOTONE
 from scoup.records import Context
 
 
@@ -15,6 +15,10 @@ def runs(monotone):
     for seed, value in enumerate(monotone):
         context = Context("accuracy", "brainq", "whole", "scoup", seed, "simulated")
         found.append(context.metric(MONOTONE, value, merge="joint", finish="none"))
+        found.append(context.metric(NULL_MONOTONE, 0, merge="joint", finish="none"))
+        found.append(context.metric(CONTROL_COST, 3, control="zero", finish="none"))
+        found.append(context.metric(CONTROL_COST, 2, control="random", finish="none"))
+        found.append(context.metric(CONTROL_SHARE, 1, control="covered"))
         found.append(
             context.metric(RELATIVE_COST, 1.05, merge="joint", finish="none", repetitions=2)
         )

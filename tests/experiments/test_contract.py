@@ -80,8 +80,8 @@ def test_claims_about_nothing_are_none(name):
     assert experiments.measuring(name).claims([metric]) == []
 
 
-def test_every_experiment_with_claims_has_a_null():
-    assert set(NAMES) == {*NULLS, *JUDGED_IN_THEIR_OWN_TESTS} & set(NAMES)
+def test_nulls_are_those_of_experiments():
+    assert {*NULLS, *JUDGED_IN_THEIR_OWN_TESTS} <= set(NAMES)
 
 
 @pytest.mark.parametrize("value", [0.1, 0.5, 1.0, 1.7, 3.0, 60.0, 1000.0])

@@ -51,7 +51,10 @@ def _monotone(table: pd.DataFrame) -> str:
 
 def _ceiling(axes: Axes, table: pd.DataFrame) -> None:
     """Draw what the sampled rows allow: no merge explains more."""
-    level = table[(table.name == "control_share") & (table.control == "covered")].value.median()
+    controls = table[table.name == "control_share"]
+    if controls.empty:
+        return
+    level = controls[controls.control == "covered"].value.median()
     axes.axhline(level, color=GREY, linewidth=1, linestyle="-.", label="best on sampled rows")
 
 
