@@ -24,6 +24,7 @@ def code(tmp_path, monkeypatch):
     for name in ("scoup", "workflow"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digest, "ROOT", tmp_path)
+    monkeypatch.setattr(digest, "HOME", tmp_path)
 
     def take(*arguments):
         forget()
