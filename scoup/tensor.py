@@ -230,7 +230,7 @@ def check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
         raise ScoupError.expected("coords", "one row of indices per mode", "ragged rows") from None
     if array.ndim != 2 or array.shape[0] != len(shape):
         raise ScoupError.expected("coords", f"shape ({len(shape)}, nnz)", array.shape)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+    if array.size and array.dtype.kind not in "iu":
         raise ScoupError.expected("coords", "integer indices", f"dtype {array.dtype}")
     for mode, (row, size) in enumerate(zip(array, shape, strict=True)):
         if row.size and (row.min() < 0 or row.max() >= size):

@@ -138,6 +138,8 @@ def check_options(name: str, options: dict[str, Any]) -> Any:
     """Return the options of a kind as its ``Options``; an error names the key."""
     try:
         return kind(name).Options(**{str(key): value for key, value in options.items()})
+    except TypeError:  # of a mapping within the options
+        raise ScoupError.expected("options", "names as keys", "others") from None
     except ScoupError as error:
         raise ScoupError(f"options.{error}") from None
 

@@ -12,6 +12,7 @@ from tests.fuzz.run import generator, load, names, scratch_folder
 def main():
     parser = argparse.ArgumentParser("python -m tests.fuzz", description=fuzz.__doc__)
     parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--inputs", type=int, default=sys.maxsize, help="of each target, at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=names(), default=[])
     parser.add_argument("--replay", nargs=2, metavar=("TARGET", "NUMBER"))
@@ -22,7 +23,9 @@ def main():
             material = load(name).prepare(Path(place))
             print(load(name).attempt(generator(request.seed, name, int(number)), material))
         return 0
-    counts, findings, peak = attack(60 * request.minutes, request.seed, request.only)
+    counts, findings, peak = attack(
+        60 * request.minutes, request.seed, request.only, request.inputs
+    )
     for name, count in counts.items():
         print(f"{name:<15} {sum(count.values()):>9,} inputs", dict(count))
     total = sum(sum(count.values()) for count in counts.values())

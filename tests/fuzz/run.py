@@ -63,17 +63,24 @@ def judge(module, material, rng):
         return traceback.format_exc()
 
 
-def fuzz(seconds, seed, only=(), say=print):
-    """Attack the targets in turn for so long; return counts per target, findings and peak bytes."""
+def fuzz(seconds, seed, only=(), inputs=float("inf"), say=print):
+    """Attack the targets in turn for so long; return counts per target, findings and peak bytes.
+
+    With ``inputs``, each target is done after so many: the same ones whatever the machine.
+    """
     counts, findings = {name: Counter() for name in only or names()}, []
     for name in counts:
         load(name)  # once, before processes are forked
     numbers, peak, end = dict.fromkeys(counts, 0), 0, time.monotonic() + seconds
     with scratch_folder() as place:
         while time.monotonic() < end and len(findings) < MAX_FINDINGS:
-            for name, count in counts.items():
+            todo = [name for name in counts if numbers[name] < inputs]
+            if not todo:
+                break
+            for name in todo:
+                count = counts[name]
                 turn = min(TURN_SECONDS, max(end - time.monotonic(), 0.5))
-                outcome = _turn(name, seed, numbers[name], turn, Path(place))
+                outcome = _turn(name, seed, (numbers[name], inputs), turn, Path(place))
                 numbers[name] += outcome["tried"]
                 count.update(outcome["counts"])
                 findings += outcome["findings"]
@@ -83,25 +90,25 @@ def fuzz(seconds, seed, only=(), say=print):
     return counts, findings, peak
 
 
-def _turn(name, seed, first, seconds, place):
-    """Let a forked worker try inputs from ``first`` on; whatever ends it is a finding."""
+def _turn(name, seed, span, seconds, place):
+    """Let a forked worker try inputs of a span; whatever ends it is a finding."""
     progress = mmap.mmap(-1, 8)
     report = place / "report.json"
     report.unlink(missing_ok=True)
     worker = os.fork()
     if not worker:
-        _work(name, seed, first, seconds, place, progress, report)
+        _work(name, seed, span, seconds, place, progress, report)
     _, status = os.waitpid(worker, 0)
     if status == 0:
         return json.loads(report.read_text())
     number = struct.unpack("q", progress[:8])[0]
     cause = "a hang" if os.WTERMSIG(status) == signal.SIGPROF else f"an end with status {status}"
-    tried = number - first + 1
+    tried = number - span[0] + 1
     return {"tried": tried, "counts": {"refused": tried}, "peak": 0,
             "findings": [(number, name, cause)]}  # fmt: skip
 
 
-def _work(name, seed, first, seconds, place, progress, report):
+def _work(name, seed, span, seconds, place, progress, report):
     try:
         warnings.simplefilter("ignore")
         os.environ["NUMBA_NUM_THREADS"] = "1"
@@ -112,8 +119,9 @@ def _work(name, seed, first, seconds, place, progress, report):
         material = module.prepare(folder)
         # Threads reserve address space; what is used is measured below.
         resource.setrlimit(resource.RLIMIT_DATA, (3 * MEMORY_BYTES, 3 * MEMORY_BYTES))
-        counts, findings, number, end = Counter(), [], first, time.monotonic() + seconds
-        while time.monotonic() < end:
+        counts, findings, end = Counter(), [], time.monotonic() + seconds
+        number, last = span
+        while time.monotonic() < end and number < last:
             progress[:8] = struct.pack("q", number)
             signal.setitimer(signal.ITIMER_PROF, ALARM_SECONDS)  # of its own time: others may wait
             outcome = judge(module, material, generator(seed, name, number))
@@ -128,7 +136,7 @@ def _work(name, seed, first, seconds, place, progress, report):
                 findings.append((number - 1, name, f"{peak / 1e6:.0f} MB of memory"))
                 break
         signal.setitimer(signal.ITIMER_PROF, 0)
-        facts = {"tried": number - first, "counts": counts, "findings": findings, "peak": peak}
+        facts = {"tried": number - span[0], "counts": counts, "findings": findings, "peak": peak}
         report.write_text(json.dumps(facts))
         sys.stdout.flush()
         os._exit(0)
