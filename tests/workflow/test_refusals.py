@@ -20,7 +20,7 @@ REFUSED = {
     ),
     "unknown data set": (
         {"experiments": {"accuracy": {"datasets": ["brianq"]}}},
-        "experiments.accuracy.datasets: expected one of brainq, ",
+        "experiments.accuracy.datasets: expected one of blocks, brainq, ",
     ),
 }
 
