@@ -19,6 +19,7 @@ SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "single_snr": ("snr", {"control": "one component"}),
     "starts_snr": ("snr", {"control": "another start"}),
     "pinv_speedup": ("speedup", {}),
+    "worker_gain": ("speedup", {"reference": "one worker"}),
     "pair_accuracy": ("accuracy", {}),
     "picked_accuracy": ("accuracy", {}),
     "kind_count": ("components", {}),
