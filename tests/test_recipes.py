@@ -86,8 +86,9 @@ def test_an_experiment_is_a_folder_a_section_and_a_test(
     claims = json.loads((results / "scorecard.json").read_text())["claims"]
     assert name in {claim["experiment"] for claim in claims}
     with sqlite3.connect(f"file:{results}/mlflow.db?mode=ro", uri=True) as base:
-        query = "SELECT count(*) FROM tags WHERE key = 'experiment' AND value = ?"
-        assert base.execute(query, (name,)).fetchone()[0] >= 2
+        query = "SELECT count(*) FROM runs JOIN experiments USING (experiment_id)"
+        query += " WHERE experiments.name = ?"
+        assert base.execute(query, (f"scoup/{name}",)).fetchone()[0] >= 2
     assert f'<section id="{name}">' in (results / "report.html").read_text()
 
 
