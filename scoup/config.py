@@ -151,7 +151,7 @@ def _check_plan(
 ) -> None:
     """Refuse factors that are not one per mode, and a rank that a sample cannot tell apart.
 
-    Components can be told apart when at least two modes keep F indices or more.
+    Components can be distinguished when at least two modes keep F indices or more.
     """
     _check_factors(f"{key}.sampling", plan.sampling, dataset, modes)
     if shape is None:
