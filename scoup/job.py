@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def _processor_seconds() -> float:
     return time.process_time() + float(os.environ.get("SCOUP_CLIENT_SECONDS", "0"))
 
 
+@cache
 def _version() -> str:
     try:
         return version("scoup")
@@ -130,8 +132,12 @@ def _version() -> str:
         return "unknown"
 
 
+@cache
 def _revision() -> str:
-    """Return the commit of the code, with ``-dirty`` if files differ from it."""
+    """Return the commit of the code, with ``-dirty`` if files differ from it.
+
+    Forks of one process, which run the code that it has imported, ask once.
+    """
     git = ["git", "-C", str(Path(__file__).parent)]
     describe = [*git, "describe", "--always", "--dirty", "--exclude", "*"]
     try:

@@ -13,7 +13,8 @@ FORK_SERVERS = []
 def imported_first():
     """Return what all jobs need: the frame that Snakemake gives to a script, and the stages."""
     modules = {module for stage in STAGES for module in modules_of(stage)}
-    return ["snakemake.logging", "snakemake.iocontainers", *sorted(modules), "scoup.warm:load"]
+    frame = ["snakemake.logging", "snakemake.iocontainers", "scoup.job:describe_code"]
+    return [*frame, *sorted(modules), "scoup.warm:load"]
 
 
 def imported_later():
