@@ -14,6 +14,7 @@ report: "workflow/report/methods.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/forks.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/download.smk"
@@ -40,4 +41,4 @@ rule all:
 
 
 onsuccess:
-    note_scheduling("results/logs/scheduling.json", STARTED)
+    note_scheduling("results/logs/scheduling.json", STARTED, stop_fork_servers())

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import os
 import platform
 import shutil
 import subprocess
@@ -9,12 +10,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from scoup.errors import DamagedFileError, ScoupError
-from scoup.machine import threads
+from scoup.machine import peak_megabytes, threads
 from scoup.store import PathLike, digests, read_json, write_json
 
 log = logging.getLogger(__name__)
@@ -47,7 +49,8 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
         write_json(facts_path, facts)
         with threads(max(1, int(snakemake.threads))):
             yield facts
-        facts |= {"ended": time.time(), "processor": time.process_time()}
+        facts |= {"ended": time.time(), "processor": _processor_seconds()}
+        facts["memory_mb"] = peak_megabytes()
         paths = [*getattr(snakemake, "output", ()), *facts.pop("other_outputs", ())]
         facts["outputs"] = {str(path): digests(path) for path in paths}
         write_json(facts_path, facts)
@@ -64,9 +67,9 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
             logging.getLogger(name).removeHandler(handler)
 
 
-def note_scheduling(path: str | Path, started: float) -> None:
-    """Write what Snakemake itself took as the facts of a job that was all start-up."""
-    seconds = time.process_time()
+def note_scheduling(path: str | Path, started: float, server_seconds: float = 0.0) -> None:
+    """Write what Snakemake and its fork server took as the facts of a job that was all start-up."""
+    seconds = time.process_time() + server_seconds
     facts = {"started": started, "ended": time.time(), "startup": seconds, "processor": seconds}
     write_json(path, {"rule": "scheduling", **facts})
 
@@ -107,7 +110,7 @@ def _facts(snakemake: Any) -> dict[str, Any]:
     return {
         "rule": snakemake.rule,
         "started": time.time(),
-        "startup": time.process_time(),
+        "startup": _processor_seconds(),
         "host": platform.node(),
         "threads": int(snakemake.threads),
         "version": _version(),
@@ -116,6 +119,12 @@ def _facts(snakemake: Any) -> dict[str, Any]:
     }
 
 
+def _processor_seconds() -> float:
+    """Return the processor time of this job, with that of the client whose fork it is."""
+    return time.process_time() + float(os.environ.get("SCOUP_CLIENT_SECONDS", "0"))
+
+
+@cache
 def _version() -> str:
     try:
         return version("scoup")
@@ -123,8 +132,12 @@ def _version() -> str:
         return "unknown"
 
 
+@cache
 def _revision() -> str:
-    """Return the commit of the code, with ``-dirty`` if files differ from it."""
+    """Return the commit of the code, with ``-dirty`` if files differ from it.
+
+    Forks of one process, which run the code that it has imported, ask once.
+    """
     git = ["git", "-C", str(Path(__file__).parent)]
     describe = [*git, "describe", "--always", "--dirty", "--exclude", "*"]
     try:

@@ -10,6 +10,7 @@ Every job of a workflow imports this module, so it imports nothing heavy.
 
 import ctypes
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -176,6 +177,22 @@ def available_bytes() -> int:
         pages = int(rows.get("MemAvailable", f"{pages // 1024} kB").split()[0]) * 1024
     limits = [path.read_text().strip() for path in _CGROUP_LIMITS if path.exists()]
     return min([pages, *(int(limit) for limit in limits if limit.isdigit())])
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process has held at once.
+
+    On Linux ``getrusage`` would not do: it counts the process that started this one, too.
+
+    >>> peak_megabytes() > 1
+    True
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        rows = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(rows["VmHWM"].split()[0]) * 1024 / 1e6
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def release() -> None:

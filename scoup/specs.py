@@ -43,7 +43,10 @@ class Spec(BaseModel):
     scoup.errors.ScoupError: max_itr: expected one of the keys rank, ...; perhaps 'max_iter' ...
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    # Validators are built when first used: a job uses one or two of these classes.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, protected_namespaces=(), defer_build=True
+    )
 
     def __init__(self, **settings: Any) -> None:
         try:

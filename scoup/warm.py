@@ -3,11 +3,14 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
+from scoup import pipeline
 from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS
+from scoup.machine import one_thread
 from scoup.seeds import generator
+from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor
 
 
@@ -33,6 +36,18 @@ def warm() -> None:
         for rank in VECTOR_WIDTHS:
             factors = CMTF(rank, init="random", max_iter=2).fit(data).factors_
             model_at(hidden.cells.coords, factors.weights, factors.modes)
+
+
+def load() -> None:
+    """Run a small fit, dense and sparse: the kernels of most jobs are then in this process.
+
+    The first call of a kernel takes numba half a second, even if it has been compiled before.
+    """
+    dense = generator(0, "warm").standard_normal((9, 20, 8))
+    plan = PlanSpec(rank=2, sampling=1.5, repetitions=2, finish="complete", max_iter=2)
+    with one_thread():
+        for tensor in (dense, SparseTensor.from_dense(dense * (dense > 1))):
+            pipeline.run(CoupledData(tensor, {0: [dense[:, 0]]}), plan, seed=0)
 
 
 if __name__ == "__main__":

@@ -86,10 +86,14 @@ def kinds(folder):
     results, chosen = folder / "results", {}
     for path in sorted(results.rglob("*")):
         name = path.relative_to(results)
-        is_text = path.suffix == ".log" or name.parts[0] == "benchmarks"
         if name.parts[0] == "logs" and name.parts[:2] != ("logs", "fit"):
             continue  # a damaged record takes its results with it, which are to be damaged, too
-        if path.is_file() and not path.is_symlink() and not is_text and path.name[0] != ".":
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and path.suffix != ".log"
+            and path.name[0] != "."
+        ):
             chosen.setdefault((name.parts[0], path.suffix), path)
             if name.parts[0] == "logs":
                 chosen["logs", path.suffix] = path  # not of the fit that is damaged itself

@@ -140,8 +140,17 @@ def test_the_facts_say_when_where_and_by_which_code_a_job_ran(snakemake, tmp_pat
     facts = read_facts(path)
     assert facts["started"] <= facts["ended"]
     assert 0 < facts["startup"] <= facts["processor"]
+    assert facts["memory_mb"] > 10
     assert (facts["rule"], facts["threads"], facts["sweeps"]) == ("fit", 1, 12)
     assert {"host", "version", "revision", "python"} <= set(facts)
+
+
+def test_the_seconds_of_a_client_count_as_those_of_its_fork(snakemake, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCOUP_CLIENT_SECONDS", "1000.0")
+    with job(snakemake):
+        pass
+    facts = read_facts(tmp_path / "logs" / "fit.json")
+    assert 1000 < facts["startup"] <= facts["processor"]
 
 
 def test_facts_go_where_the_rule_says(snakemake, tmp_path):
@@ -169,6 +178,8 @@ def test_what_running_the_jobs_took_is_read_like_a_job_that_did_no_work(tmp_path
     note_scheduling(tmp_path / "logs" / "scheduling.json", started=1.0)
     facts = read_facts(tmp_path / "logs" / "scheduling.json")
     assert facts["startup"] == facts["processor"] > 0
+    note_scheduling(tmp_path / "served.json", started=1.0, server_seconds=1000.0)
+    assert read_facts(tmp_path / "served.json")["startup"] > 1000
     assert facts["started"] == 1.0 < facts["ended"]
 
 

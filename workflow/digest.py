@@ -8,6 +8,7 @@ are found by listing (a solver, a kind of data set) are named by the rule.
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def _path(name: str) -> Path | None:
 @cache
 def _imports(path: Path, importer: str) -> tuple[str, ...]:
     named: list[str] = []
-    for node in ast.walk(_parsed(path)):
+    for node in _statements(_parsed(path)):
         if isinstance(node, ast.Import):
             named += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -95,9 +96,18 @@ def _code(name: str) -> str:
 @cache
 def _parsed(path: Path) -> ast.Module:
     tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    for node in (tree, *_statements(tree)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
             node, clean=False
         ):
             node.body[0] = ast.Pass()
     return tree
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements in a block; expressions, most of a tree, hold none."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        block = getattr(node, field, ())
+        for statement in block if isinstance(block, list) else ():
+            yield statement
+            yield from _statements(statement)

@@ -24,7 +24,6 @@ def rules():
 def test_every_rule_carries_what_a_cluster_and_a_reader_need(name, text):
     for directive in (
         "log:",
-        "benchmark:",
         "threads:",
         "mem_mb=",
         "runtime=",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scoup import results
+from scoup.job import read_facts
 from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -60,14 +61,16 @@ def test_simulated_data_is_called_simulated_in_every_metric(finished):
         assert {metric.provenance for metric in results.read_metrics(path)} == {"simulated"}
 
 
-def test_every_job_leaves_log_facts_and_benchmark(finished):
-    def names(folder, ending):
-        root = finished / "results" / folder
+def test_every_job_leaves_log_and_facts(finished):
+    def names(ending):
+        root = finished / "results" / "logs"
         return {path.relative_to(root).with_suffix("") for path in root.rglob(f"*.{ending}")}
 
-    jobs = names("benchmarks", "tsv")
-    assert names("logs", "log") == jobs
-    assert names("logs", "json") == {*jobs, Path("scheduling")}
+    assert names("json") == {*names("log"), Path("scheduling")}
+    for name in names("log"):
+        facts = read_facts((finished / "results" / "logs" / name).with_suffix(".json"))
+        assert 0 < facts["startup"] < facts["processor"]
+        assert facts["memory_mb"] > 10
 
 
 def test_a_second_run_does_nothing(finished):

@@ -17,7 +17,7 @@ from scoup.verify import remove_damaged
 STARTED = time.time()
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
-from digest import digest
+from digest import digest, modules_of
 
 try:
     CONFIG = configuration.check(config)

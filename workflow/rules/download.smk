@@ -10,8 +10,6 @@ rule download:
     log:
         text="results/logs/download/{dataset}.log",
         facts="results/logs/download/{dataset}.json",
-    benchmark:
-        "results/benchmarks/download/{dataset}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

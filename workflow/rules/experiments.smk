@@ -21,8 +21,6 @@ rule parts:
     log:
         text="results/logs/parts/{experiment}/{dataset}/seed{seed}/{part}.log",
         facts="results/logs/parts/{experiment}/{dataset}/seed{seed}/{part}.json",
-    benchmark:
-        "results/benchmarks/parts/{experiment}/{dataset}/seed{seed}/{part}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1
@@ -56,8 +54,6 @@ rule experiments:
     log:
         text="results/logs/experiments/{experiment}/{dataset}/seed{seed}.log",
         facts="results/logs/experiments/{experiment}/{dataset}/seed{seed}.json",
-    benchmark:
-        "results/benchmarks/experiments/{experiment}/{dataset}/seed{seed}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_experiment

@@ -11,8 +11,6 @@ rule fit:
     log:
         text="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.log",
         facts="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
-    benchmark:
-        "results/benchmarks/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

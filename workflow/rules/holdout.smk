@@ -11,8 +11,6 @@ rule holdout:
     log:
         text="results/logs/holdout/{dataset}/{variant}/seed{seed}.log",
         facts="results/logs/holdout/{dataset}/{variant}/seed{seed}.json",
-    benchmark:
-        "results/benchmarks/holdout/{dataset}/{variant}/seed{seed}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

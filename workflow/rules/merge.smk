@@ -12,8 +12,6 @@ rule merge:
     log:
         text="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.log",
         facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
-    benchmark:
-        "results/benchmarks/merge/{dataset}/{variant}/{plan}/seed{seed}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -10,8 +10,6 @@ rule pages:
     log:
         text="results/logs/pages/{experiment}/{dataset}/seed{seed}.log",
         facts="results/logs/pages/{experiment}/{dataset}/seed{seed}.json",
-    benchmark:
-        "results/benchmarks/pages/{experiment}/{dataset}/seed{seed}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -18,8 +18,6 @@ rule plot:
     log:
         text="results/logs/plot/{figure}.log",
         facts="results/logs/plot/{figure}.json",
-    benchmark:
-        "results/benchmarks/plot/{figure}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -11,8 +11,6 @@ rule preprocess:
     log:
         text="results/logs/preprocess/{dataset}.log",
         facts="results/logs/preprocess/{dataset}.json",
-    benchmark:
-        "results/benchmarks/preprocess/{dataset}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -25,8 +25,6 @@ rule report:
     log:
         text="results/logs/report.log",
         facts="results/logs/report.json",
-    benchmark:
-        "results/benchmarks/report.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -10,8 +10,6 @@ rule sample:
     log:
         text="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.log",
         facts="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.json",
-    benchmark:
-        "results/benchmarks/sample/{dataset}/{variant}/{plan}/seed{seed}.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

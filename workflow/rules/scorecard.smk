@@ -14,8 +14,6 @@ rule scorecard:
     log:
         text="results/logs/scorecard.log",
         facts="results/logs/scorecard.json",
-    benchmark:
-        "results/benchmarks/scorecard.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

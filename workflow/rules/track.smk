@@ -29,8 +29,6 @@ rule track:
     log:
         text="results/logs/track.log",
         facts="results/logs/track.json",
-    benchmark:
-        "results/benchmarks/track.tsv"
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -1,0 +1,50 @@
+"""How jobs of one machine start: as forks of one process that has imported what they need; no rules."""
+
+import os
+
+from snakemake.shell import shell
+
+from scoup.forkserver import ForkServer, is_wanted
+
+STAGES = ["download", "preprocess", "holdout", "sample", "fit", "merge", "experiments"]
+FORK_SERVERS = []
+
+
+def imported_first():
+    """Return what all jobs need: the frame that Snakemake gives to a script, and the stages."""
+    modules = {module for stage in STAGES for module in modules_of(stage)}
+    frame = ["snakemake.logging", "snakemake.iocontainers", "scoup.job:describe_code"]
+    return [*frame, *sorted(modules), "scoup.warm:load"]
+
+
+def imported_later():
+    """Return what few jobs need, in the order in which they come."""
+    parts = [f"scoup.experiments.{name}" for name in EXPERIMENTS]
+    measuring, drawing = ([f"{part}.{kind}" for part in parts] for kind in ("measure", "figure"))
+    return [*measuring, *drawing, *modules_of("report")]
+
+
+def start_fork_server():
+    """Have jobs run as forks, where this process starts them itself and in its own environment."""
+    is_local = workflow.is_main_process and workflow.local_exec
+    if not is_local or workflow.deployment_settings.deployment_method or not is_wanted(os.environ):
+        return
+    try:
+        server = ForkServer(imported_first(), imported_later())
+    except OSError as error:
+        logger.warning(f"scoup: jobs start one by one, as the fork server did not: {error}")
+        return
+    FORK_SERVERS.append(server)
+    # The words that Snakemake puts before a command, here before "python script": its own function
+    # for it, so nothing of Snakemake is replaced. With exec, a signal for the job reaches the client.
+    client = server.client.replace("{", "{{").replace("}", "}}")
+    shell.prefix(f"set -euo pipefail; exec {client} ")
+
+
+def stop_fork_servers():
+    """End the fork server, if there is one, and return its processor seconds."""
+    return sum(server.stop() for server in FORK_SERVERS)
+
+
+onstart:
+    start_fork_server()
