@@ -85,6 +85,9 @@ class Case:
         self.blocks, self.known, self.owners = blocks, known, owners
         self.weights, self.forms = weights, forms
 
+    def __repr__(self):
+        return f"Case{self.blocks, self.known, self.owners, self.weights, self.forms}"
+
     def data(self, exponent=0):
         """The data, multiplied by a power of two."""
         values, hidden = [], []
