@@ -19,7 +19,7 @@ from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec
 from scoup.start import PARAFAC_SWEEPS, Draw, begin, candidates
-from scoup.terms import Problem, Units, block_losses, model_losses
+from scoup.terms import UNIT_HINT, Problem, Units, block_losses, model_losses
 
 
 def fit(
@@ -144,7 +144,7 @@ def _report(data: CoupledData, spec: FitSpec, outcome: _Outcome, clock: Clock) -
     pairs = zip(units.weights, outcome.losses, strict=True)
     final_cost = sum(weight * loss for weight, loss in pairs)
     if not isfinite(final_cost):
-        raise ScoupError.expected("fit", "numbers of moderate size", "an overflow in the factors")
+        raise ScoupError.expected("fit", "numbers of moderate size", "an overflow", UNIT_HINT)
     costs = [*best.costs[:-1], final_cost]
     finals = [final_cost if s is best else s.costs[-1] for s in outcome.solutions]
     norms = [ldexp(b.norm2, -2 * e) for b, e in zip(data.blocks, units.blocks, strict=True)]

@@ -441,6 +441,9 @@ class Claim:
     what the median must reach (from above unless ``higher``). ``setting`` names what the row is
     about; ``controls`` maps the name of a null or control to what it got; ``note`` adds what a
     reader must know, such as "by construction".
+
+    A claim without a control is refused, since nobody could tell what it says: an experiment whose
+    control was not measured makes no claim.
     """
 
     experiment: str
@@ -462,6 +465,16 @@ class Claim:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ScoupError.expected("verdict", f"one of {VERDICTS}", repr(self.verdict))
+        if not self.controls:
+            raise ScoupError.expected(
+                f"controls of {self.claim!r}",
+                "the name of a null or control and what it got",
+                "none",
+                "measure one, or make no claim",
+            )
+        numbers = [self.bar, self.ours, self.low, self.high, *self.controls.values()]
+        if not all(math.isfinite(number) for number in numbers):
+            raise ScoupError.expected(f"claim {self.claim!r}", "finite numbers", numbers)
 
     @classmethod
     def of(
@@ -479,8 +492,9 @@ class Claim:
     ) -> Self:
         """Compare the median of ``runs``, and of each control, with ``bar``.
 
-        A control is a number or the metrics of its runs. The claim does not hold if our median
-        misses the bar; if some control reaches it too, the claim says nothing: "cannot tell".
+        A control is a number or the metrics of its runs; without runs it was not measured, and is
+        left out. The claim does not hold if our median misses the bar; if some control reaches it
+        too, the claim says nothing: "cannot tell".
 
         >>> context = Context("accuracy", "brainq", "whole", "scoup", 0, "simulated")
         >>> runs = [context.metric(Measure("purity", "share", "higher"), 0.7)]
@@ -493,7 +507,8 @@ class Claim:
         low, ours, high = (
             float(q) for q in np.quantile([run.value for run in runs], [0.25, 0.5, 0.75])
         )
-        medians = {name: _median(control) for name, control in controls.items()}
+        measured = {name: control for name, control in controls.items() if control != []}
+        medians = {name: _median(control) for name, control in measured.items()}
         passes = {name: value >= bar if higher else value <= bar for name, value in medians.items()}
         verdict = "cannot tell" if any(passes.values()) else "holds"
         if not (ours >= bar if higher else ours <= bar):

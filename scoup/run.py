@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scoup.extras import require
 from scoup.layout import command_name, project_folder
+from scoup.lock import require_free
 
 LOG = Path("results/logs/run.log")
 # With these, Snakemake answers a question: its output is what the user wants to see.
@@ -31,14 +32,23 @@ def run(words: Sequence[str]) -> int:
     require("snakemake", "workflow")
     verbose = "--verbose" in words or any(_is_option(word, ("--logger",)) for word in words)
     words = [word for word in words if word != "--verbose"]
-    call = snakemake_call(words)
-    if verbose or not QUESTIONS.isdisjoint(words):
-        code = _wait(subprocess.Popen(call))
-    else:
-        code = _run_quietly(call, results_folder(words).parent / LOG)
-    if code == 0 and QUESTIONS.isdisjoint(words):
-        sys.stdout.write(summary(results_folder(words)))
+    call, folder = snakemake_call(words), results_folder(words).parent
+    if is_question(words):
+        return _wait(subprocess.Popen(call))
+    require_free(folder)  # before the log of the run that is at work is overwritten
+    code = _wait(subprocess.Popen(call)) if verbose else _run_quietly(call, folder / LOG)
+    if code == 0:
+        sys.stdout.write(summary(folder / "results"))
     return code
+
+
+def is_question(words: Sequence[str]) -> bool:
+    """Whether Snakemake only answers a question, so that no job is started.
+
+    >>> is_question(["--cores", "4", "-n"]), is_question(["--report=page.html"]), is_question([])
+    (True, True, False)
+    """
+    return not QUESTIONS.isdisjoint(word.partition("=")[0] for word in words)
 
 
 def snakemake_call(words: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoup import results, store
 from scoup.errors import ScoupError
-from scoup.experiments import declared, experiment_of, measuring
+from scoup.experiments import claims_of, declared, experiment_of
 from scoup.records import Metric, controls_text
 
 Row = Mapping[str, Any]
@@ -27,7 +27,7 @@ def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
     return [
         asdict(claim)
         for experiment in sorted(by_experiment)
-        for claim in measuring(experiment).claims(by_experiment[experiment])
+        for claim in claims_of(experiment, by_experiment[experiment])
     ]
 
 

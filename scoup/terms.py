@@ -11,13 +11,14 @@ with one G for all rows where everything is observed, and one for each row where
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import frexp, ldexp, prod
+from math import frexp, isfinite, ldexp, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from scoup import kernels
 from scoup.coupled import Block, CoupledData, HeldOut, Observed
+from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, squared_error
 from scoup.records import Array, Factors
 from scoup.tensor import SparseTensor
@@ -29,6 +30,7 @@ MAX_CANCELLATION = 1e3
 MAX_DENSE_CELLS = 1 << 20
 # Listed cells whose residuals are computed in one go.
 RESIDUAL_STEP_CELLS = 1 << 16
+UNIT_HINT = "change the unit of the data"
 
 
 class Term:
@@ -241,8 +243,13 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, data: CoupledData) -> "Units":
         """Choose the units of a data set."""
+        zero_cost = sum(w * b.norm2 for w, b in zip(data.block_weights, data.blocks, strict=True))
+        if not isfinite(zero_cost):
+            expected, hint = "squares times weights that float64 can hold", UNIT_HINT
+            raise ScoupError.expected("data", expected, "an overflow", hint)
         squares = [block.norm2 / max(block.observed, 1) for block in data.blocks]
-        sizes = [round(np.log2(square) / 2) if square else None for square in squares]
+        # Exponents, not logarithms: data times 2^n is measured in units of exactly 2^n as much.
+        sizes = [frexp(square)[1] // 2 if square else None for square in squares]
         # A block of zeros has no size: it takes the largest of the others.
         largest = max((size for size in sizes if size is not None), default=0)
         blocks = tuple(largest if size is None else size for size in sizes)
@@ -277,7 +284,12 @@ class Units(NamedTuple):
 
     def restore(self, factors: Factors) -> Factors:
         """Express factors in the units of the data."""
-        return self._scale(factors, 1)
+        with np.errstate(over="ignore"):  # refused below
+            restored = self._scale(factors, 1)
+        if not all(np.isfinite(part).all() for part in (restored.weights, *restored.flat)):
+            expected = f"factors that {factors.modes[0].dtype} can hold"
+            raise ScoupError.expected("fit", expected, "an overflow", UNIT_HINT)
+        return restored
 
     def _scale(self, factors: Factors, sign: int) -> Factors:
         tensor, *matrices = (sign * exponent for exponent in self.blocks)

@@ -23,6 +23,9 @@ CASES = int(os.environ.get("SCOUP_CASES", "160")) // (2 * len(SOLVERS))
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 # Sizes of cells, as powers of ten: float32 itself reaches from 1e-38 to 1e38.
 EXPONENTS = {"f8": (-150, 148), "f4": (-30, 30)}
+# Sizes of cells that every fit takes. Beyond them the factors may leave the range of the precision,
+# which is said in a sentence.
+PROMISED = {"f8": (1e-150, 1e150), "f4": (1e-20, 1e20)}
 # The reported cost against the cost of the residuals, relative to it; where the fit is almost exact
 # the cost is rounding error, and the measure is the cost of the zero model.
 COST_TOLERANCE = {"f8": 1e-6, "f4": 1e-3}
@@ -84,6 +87,15 @@ class Case:
     def __init__(self, blocks, known, owners, weights, forms):
         self.blocks, self.known, self.owners = blocks, known, owners
         self.weights, self.forms = weights, forms
+
+    def is_promised(self, precision):
+        """Whether all cells are of sizes that every fit takes."""
+        cells = np.concatenate([np.abs(array[array != 0]) for array in self.blocks])
+        low, high = PROMISED[precision]
+        return bool(np.all((low <= cells) & (cells <= high)))
+
+    def __repr__(self):
+        return f"Case{self.blocks, self.known, self.owners, self.weights, self.forms}"
 
     def data(self, exponent=0):
         """The data, multiplied by a power of two."""
@@ -152,6 +164,15 @@ def cases(draw, precision):
 @given(drawn=st.data())
 def test_the_reported_cost_is_true_never_rises_and_follows_the_scale(solver, precision, drawn):
     case = drawn.draw(cases(precision))
+    try:
+        check(case, solver, precision, drawn)
+    except ScoupError as refusal:
+        if case.is_promised(precision) or "change the unit of the data" not in str(refusal):
+            raise
+
+
+def check(case, solver, precision, drawn):
+    """Fit the data, recompute the cost, and fit the data in another unit."""
     data = case.data()
     model = CMTF(
         drawn.draw(st.integers(1, 7)),

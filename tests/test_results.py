@@ -145,6 +145,19 @@ def test_a_claim_is_judged_by_the_medians_of_runs_and_controls(bar, higher, cont
     facts = {"setting": "s", "paper": "2", "unit": "ratio", "bar": bar, "higher": higher}
     metrics = [CONTEXT.metric(COST, value) for value in (0.0, control, 90.0)]
     for controls in (control, metrics):
-        claim = Claim.of("text", runs, controls={"null": controls}, **facts)
+        claim = Claim.of("text", runs, controls={"null": controls, "unmeasured": []}, **facts)
         assert (claim.ours, claim.runs, claim.verdict) == (2.0, 3, verdict)
         assert claim.controls == {"null": control}
+
+
+@pytest.mark.parametrize("controls", [{}, {"null": []}])
+def test_a_claim_without_a_control_is_refused(controls):
+    facts = {"setting": "s", "paper": "2", "unit": "ratio", "bar": 1.0}
+    with pytest.raises(ScoupError, match=r"controls of 'text': expected .* make no claim"):
+        Claim.of("text", [CONTEXT.metric(COST, 2.0)], controls=controls, **facts)
+
+
+def test_a_control_that_is_no_number_is_refused():
+    facts = {"setting": "s", "paper": "2", "unit": "ratio", "bar": 1.0}
+    with pytest.raises(ScoupError, match="claim 'text': expected finite numbers"):
+        Claim.of("text", [CONTEXT.metric(COST, 2.0)], controls={"null": float("nan")}, **facts)

@@ -199,3 +199,41 @@ def test_sparse_and_masked_and_no_rows_are_projected():
     holes = np.where(rows > 0, np.nan, rows)
     masked = np.ma.array(rows, mask=rows > 0)
     np.testing.assert_allclose(model.transform(masked), model.transform(holes))
+
+
+@pytest.mark.parametrize("shift", [-5, 1, 2, 7])
+@pytest.mark.parametrize("solver", ["als", "cd", "opt"])
+def test_data_whose_size_is_between_two_units_follows_the_scale(solver, shift):
+    """Half of the squares of ones and zeros is 1: their size is exactly 2^-0.5."""
+    cells = np.array([0.0, 1.0, 1.0, 0.0]).reshape(1, 4, 1)
+    model, moved = (
+        CMTF(1, solver=solver, init="random", max_iter=1, tol=0.0).fit(CoupledData(tensor))
+        for tensor in (cells.astype("f4"), np.ldexp(cells.astype("f4"), shift))
+    )
+    assert np.array_equal(moved.factors_.weights, np.ldexp(model.factors_.weights, shift))
+    assert np.array_equal(moved.factors_.modes[1], model.factors_.modes[1])
+
+
+def test_factors_that_float32_cannot_hold_are_refused():
+    """The lone cell of a row and a column may be split in any way, here as 1e-9 by 1e39."""
+    matrix, known = np.diag([1e30, 1e33]).astype("f4"), np.eye(2, dtype=bool)
+    data = CoupledData(np.zeros((2, 2, 2), "f4"), {0: matrix}, None, {0: known})
+    start = Factors(
+        np.zeros(1, "f4"),
+        (np.array([[1e-9], [1.0]], "f4"), np.ones((2, 1), "f4"), np.ones((2, 1), "f4")),
+        {0: np.ones((2, 1), "f4")},
+    )
+    with pytest.raises(ScoupError, match=r"float32 can hold, got an overflow; change the unit"):
+        CMTF(1, init=start, max_iter=1).fit(data)
+
+
+def test_a_cost_that_float64_cannot_hold_is_refused():
+    tensor = 1e153 * noise(3, 3, 3)
+    with pytest.raises(ScoupError, match="change the unit of the data"):
+        CMTF(1).fit(CoupledData(tensor, weights=[1e6]))
+
+
+def test_a_matrix_that_is_tiny_next_to_the_tensor_is_fitted():
+    """Its weight relative to the tensor, 1e-310, has no inverse in float64."""
+    data = CoupledData(1e149 * noise(3, 3, 3), {0: 1e-6 * noise(3, 2)})
+    assert CMTF(2).fit(data).report_.block_fits["matrix0"] > 0.5

@@ -4,9 +4,10 @@
   and ``suits(traits)``, which says why the experiment makes no sense for some data, or nothing.
   Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE =
   True`` gives its jobs every core; ``VIEW`` says how a tracker shows its runs.
-- ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and
-  ``claims(metrics) -> list[Claim]``. An experiment whose work splits into independent jobs also
-  declares ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in
+- ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and, if the experiment
+  claims something, ``claims(metrics) -> list[Claim]``, each with a null or control that it was
+  measured with. An experiment whose work splits into independent jobs also declares
+  ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in
   ``measure.py``, which returns a dict of arrays; ``inputs.parts`` then holds them by name.
 - ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in
   ``CAPTIONS``. ``material`` is a list of ``(facts, arrays)``, one per data set, of the first seed.
@@ -14,12 +15,13 @@
   ``index.html`` in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from scoup.listing import load, members
+from scoup.records import Claim, Metric
 from scoup.specs import ExperimentSpec
 
 
@@ -45,8 +47,14 @@ def summary(name: str) -> str:
 
 
 def measuring(name: str) -> ModuleType:
-    """Return the code of an experiment: ``measure`` and ``claims``."""
+    """Return the code of an experiment: ``measure`` and, if it claims something, ``claims``."""
     return load(declared(name).__name__, "measure")
+
+
+def claims_of(name: str, metrics: Sequence[Metric]) -> list[Claim]:
+    """Let an experiment judge its claims by its metrics."""
+    judge = getattr(measuring(name), "claims", None)
+    return judge(metrics) if judge else []
 
 
 def drawing(figure: str) -> ModuleType:

@@ -143,10 +143,10 @@ def _update_factor(
     involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
     # Weights count relative to one another. Next to weightless blocks alone that of each is 1.
     size = max(term.weight for _, term in involved)
-    unit = ldexp(1.0, -2 * (frexp(size)[1] // 2))
+    exponent = -2 * (frexp(size)[1] // 2)
     gram, rhs, final = None, _RunningSum(), []
     for number, term in involved:
-        weight = term.weight * unit if size else 1.0
+        weight = ldexp(term.weight, exponent) if size else 1.0
         last = not set(term.factors) & set(later)
         if not weight and not last:
             continue

@@ -1,12 +1,19 @@
 """Every repetition is measured for every merge and finish, and every run is drawn."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
 from scoup import plot
+from scoup.experiments._controls import CONTROL_COST, CONTROL_SHARE, EXPLAINED, RELATIVE_COST
 from scoup.experiments.accuracy import Spec
-from scoup.experiments.accuracy.measure import claims, measure, never_rises
+from scoup.experiments.accuracy.measure import (
+    MONOTONE,
+    NULL_MONOTONE,
+    claims,
+    measure,
+    never_rises,
+)
 from scoup.merge import merge
 from scoup.metrics import cost
 from scoup.records import Context, pick
@@ -137,3 +144,22 @@ def test_every_run_and_every_merge_and_finish_is_drawn(half):
     assert len(figure.axes) == 2 * len(SPEC.finishes)
     thin = [line for line in figure.axes[0].lines if line.get_linewidth() == 0.6]
     assert len([line for line in thin if len(line.get_xdata()) == 4]) == len(SPEC.merges)
+
+
+def null(value):
+    """Everybody costs as much, and shuffled repetitions lower the cost as often."""
+    here, share = CONTEXT.on(plan="half"), min(value, 1.0)
+    metrics = [
+        here.metric(CONTROL_COST, value, control="zero"),
+        here.metric(CONTROL_SHARE, share, control="covered"),
+    ]
+    for merge_name, finish in product(("joint", "paper", "authors"), ("none", "complete")):
+        at = {"merge": merge_name, "finish": finish}
+        metrics += [
+            here.metric(MONOTONE, share, **at),
+            here.metric(NULL_MONOTONE, share, **at),
+            here.metric(RELATIVE_COST, value, repetitions=4, **at),
+            here.metric(EXPLAINED, share, repetitions=4, **at),
+            here.metric(CONTROL_COST, value, control="random", finish=finish),
+        ]
+    return metrics

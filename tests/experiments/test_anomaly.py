@@ -13,6 +13,7 @@ from scoup.coupled import CoupledData, Dataset
 from scoup.experiments._records import Inputs, Model
 from scoup.experiments.anomaly import Spec, counting, groups, kinds, parts, score
 from scoup.experiments.anomaly import measure as anomaly
+from scoup.experiments.anomaly.claims import SETTINGS
 from scoup.experiments.anomaly.detect import detect
 from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
@@ -283,3 +284,20 @@ def test_planted_events_become_stars():
     planted = score.planted_stars({"planted": EVENTS}, np.arange(100, 160))
     assert planted == {("star-out", 5, 7), ("star-in", 9, 20)}
     assert score.planted_stars({}, np.arange(100, 160)) == set()
+
+
+def null(value):
+    """Counting and shuffled data find as much; any two users are friends as often."""
+    share = min(value, 1.0)
+    metrics = [
+        CONTEXT.on(plan=plan).metric(score.RECALL, share, k=max(score.DEPTHS), truth=truth)
+        for plan in (*SETTINGS, score.COUNTING)
+        for truth in ("counted", "planted")
+    ]
+    for measure, *controls in (
+        (score.MATRIX_GAIN, score.SHUFFLED_LINKS),
+        (score.GROUPS_FOUND, score.COUNTING, score.REWIRED, score.SHUFFLED),
+        (score.FRIENDS, score.REWIRED, score.STRANGERS),
+    ):
+        metrics += [CONTEXT.metric(measure, share, control=c) for c in (score.DATA, *controls)]
+    return metrics

@@ -8,7 +8,17 @@ import pytest
 from scoup import plot
 from scoup.coupled import Dataset
 from scoup.experiments.clusters import Spec
-from scoup.experiments.clusters.measure import claims, measure, purity, upright
+from scoup.experiments.clusters.measure import (
+    ALONE_MODELS,
+    ALONE_PURITY,
+    MEAN_PURITY,
+    NULL_LIMIT,
+    NULL_PURITY,
+    claims,
+    measure,
+    purity,
+    upright,
+)
 from scoup.metrics import block_fits
 from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
@@ -143,3 +153,14 @@ def test_groups_that_only_the_coupled_model_finds_hold(outcome):
 def test_the_highest_limit_of_all_seeds_decides(outcome):
     worse = [replace(metric, value=1.0, seed=1) for metric in pick(outcome.metrics, "null_limit")]
     assert claims([*outcome.metrics, *worse])[0].bar == 1
+
+
+def null(value):
+    """Groups are as pure as those of one block alone."""
+    share = min(value, 1.0)
+    return [
+        CONTEXT.metric(MEAN_PURITY, share),
+        CONTEXT.metric(NULL_PURITY, 0.3),
+        CONTEXT.metric(NULL_LIMIT, 0.4),
+        *(CONTEXT.metric(ALONE_PURITY, share, model=name) for name in ALONE_MODELS),
+    ]

@@ -1,7 +1,9 @@
 """Every experiment, found by listing, keeps the contract of :mod:`scoup.experiments`."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
@@ -11,21 +13,21 @@ from scoup import experiments
 from scoup.datasets import Traits
 from scoup.experiments import _controls
 from scoup.experiments._view import View
-from scoup.records import Context, Measure
+from scoup.records import Claim, Context, Measure
 from scoup.specs import ExperimentSpec
-from tests.experiments.nulls import NULLS
 
 NAMES = experiments.names()
+CLAIMING = [name for name in NAMES if hasattr(experiments.measuring(name), "claims")]
 FIGURES = [
     (name, figure) for name in NAMES for figure in experiments.declared(name).CAPTIONS
 ]  # each figure belongs to one experiment
 DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
 COUNTS = Traits(("wall", "poster", "day"), sparse=True)
-# Their nulls need data, and are made in their tests; rank claims nothing.
-JUDGED_IN_THEIR_OWN_TESTS = (
-    "accuracy", "anomaly", "leave_two_out", "rank", "shared", "sparsity"
-)  # fmt: skip
 SEVERAL = Traits(("a", "b", "c"), sparse=True, matrices=(0, 1, 2))
+
+
+# What both the method and its controls reach in a null, from poor to better than any bar.
+NULL_VALUES = (0.0, 0.1, 0.5, 0.9, 1.0, 1.7, 3.0, 60.0, 1000.0)
 
 
 def parameters(function):
@@ -55,7 +57,7 @@ def test_every_experiment_suits_some_data_and_says_why_it_does_not_suit_other(na
 def test_measure_and_claims_take_what_the_contract_says(name):
     module = experiments.measuring(name)
     assert parameters(module.measure) == ["inputs", "spec", "context"]
-    assert len(parameters(module.claims)) == 1
+    assert name not in CLAIMING or parameters(module.claims) == ["metrics"]
     if hasattr(experiments.declared(name), "parts"):
         assert parameters(module.measure_part) == ["inputs", "spec", "part", "seed"]
 
@@ -72,7 +74,7 @@ def test_a_view_names_measures_of_the_experiment(name):
         assert f"{view.steps}=" in code
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CLAIMING)
 def test_claims_about_nothing_are_none(name):
     other = Context(name, "planted", "whole", "plan", 0, "simulated")
     metric = other.metric(Measure("something_else", "s", "none"), 1.0)
@@ -80,19 +82,40 @@ def test_claims_about_nothing_are_none(name):
     assert experiments.measuring(name).claims([metric]) == []
 
 
-def test_nulls_are_those_of_experiments():
-    assert {*NULLS, *JUDGED_IN_THEIR_OWN_TESTS} <= set(NAMES)
+def calls_of_claims(name):
+    """Return file and line of every ``Claim.of(`` in the folder of an experiment."""
+    folder = Path(experiments.declared(name).__file__).parent
+    return {
+        (str(path), node.lineno)
+        for path in sorted(folder.glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Claim.of"
+    }
 
 
-@pytest.mark.parametrize("value", [0.1, 0.5, 1.0, 1.7, 3.0, 60.0, 1000.0])
-@pytest.mark.parametrize("name", NULLS)
-def test_a_null_never_holds_and_every_row_names_its_control(name, value):
-    judged = experiments.measuring(name).claims(NULLS[name](value))
-    assert judged
-    for claim in judged:
-        assert claim.verdict != "holds"
-        assert claim.controls
-        assert claim.setting
+@pytest.fixture
+def called(monkeypatch):
+    """File and line of every call of ``Claim.of`` during the test."""
+    make, places = Claim.of, set()
+
+    def record(*args, **facts):
+        frame = sys._getframe(1)
+        places.add((frame.f_code.co_filename, frame.f_lineno))
+        return make(*args, **facts)
+
+    monkeypatch.setattr(Claim, "of", record)
+    return places
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_no_claim_holds_if_the_method_is_no_better_than_its_controls(name, called):
+    """``null(value)`` in the tests of an experiment returns the metrics of all of its claims."""
+    null = import_module(f"tests.experiments.test_{name}").null
+    judged = [claim for value in NULL_VALUES for claim in experiments.claims_of(name, null(value))]
+    assert not [claim for claim in judged if claim.verdict == "holds"]
+    assert all(claim.setting for claim in judged)
+    assert called == calls_of_claims(name)
+    assert called
 
 
 @pytest.mark.parametrize(("name", "figure"), FIGURES)

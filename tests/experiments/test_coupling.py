@@ -7,7 +7,14 @@ from scoup.coupled import CoupledData
 from scoup.datasets import Traits
 from scoup.errors import ScoupError
 from scoup.experiments.coupling import Spec, suits
-from scoup.experiments.coupling.measure import claims, measure
+from scoup.experiments.coupling.measure import (
+    ALONE,
+    COUPLED,
+    RECOVERED,
+    UNRELATED,
+    claims,
+    measure,
+)
 from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
@@ -76,3 +83,11 @@ def test_one_matrix_is_not_enough():
 
 def test_the_figure_is_readable(metrics):
     assert_readable("coupling", metrics)
+
+
+def null(value):
+    """The tensor alone, or with unrelated matrices, is recovered as well."""
+    return [
+        CONTEXT.metric(RECOVERED, min(value, 1.0), noise=4.0, contender=contender)
+        for contender in (COUPLED, ALONE, UNRELATED)
+    ]

@@ -430,3 +430,19 @@ def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics
         "other P2",
         "planted P0",
     ]
+
+
+def null(value):
+    """Ridge and shuffled answers decide as many pairs correctly."""
+    share, metrics = min(value, 1.0), []
+    for decision in choices.DECISIONS:
+        for contender in ("chosen", "as printed", "ridge chosen", "shuffled"):
+            at = {"contender": contender, "decision": decision}
+            metrics.append(CONTEXT.metric(experiment.ACCURACY, share, **at))
+        for measure in (experiment.PICKED, experiment.PASSED):
+            at = {"contender": "shuffled", "decision": decision}
+            metrics.append(CONTEXT.metric(measure, share, **at))
+    for pair in ("closet/watch", "knife/beetle"):
+        at = {"pair": pair, "weight": "paper", "rule": "paper", "decision": "distance"}
+        metrics.append(CONTEXT.metric(experiment.PICKED, share, contender="runs", **at))
+    return metrics

@@ -7,7 +7,15 @@ import pytest
 
 from scoup.errors import ScoupError
 from scoup.experiments.missing import Spec
-from scoup.experiments.missing.measure import claims, measure, visible_mean
+from scoup.experiments.missing.measure import (
+    SINGLE_SNR,
+    SLOWDOWN,
+    SNR,
+    STARTS_SNR,
+    claims,
+    measure,
+    visible_mean,
+)
 from scoup.holdout import hold_out
 from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
@@ -109,3 +117,15 @@ def test_a_single_component_that_does_as_well_leaves_nothing_to_tell(metrics):
 
 def test_the_figure_is_readable(metrics):
     assert_readable("missing", metrics)
+
+
+def null(value):
+    """One component is as near to the whole, and any amount of missing cells takes as long."""
+    here = CONTEXT.on(plan="weighted")
+    return [
+        here.metric(SNR, value, fraction=0.5),
+        here.metric(SINGLE_SNR, value, fraction=0.5),
+        here.metric(STARTS_SNR, value),
+        here.metric(SLOWDOWN, value, fraction=0.1),
+        here.metric(SLOWDOWN, value, fraction=0.9),
+    ]

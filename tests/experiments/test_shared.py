@@ -2,8 +2,9 @@
 
 import pytest
 
+from scoup.experiments._controls import EXPLAINED
 from scoup.experiments.shared import Spec
-from scoup.experiments.shared.measure import claims, measure
+from scoup.experiments.shared.measure import SHARE_OF_BEST, claims, measure
 from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
@@ -54,3 +55,13 @@ def test_no_claim_holds_if_the_fraction_does_not_matter(metrics):
 
 def test_the_figure_is_readable(metrics):
     assert_readable("shared", metrics)
+
+
+def null(value):
+    """Every fraction is as good."""
+    share = min(value, 1.0)
+    return [
+        CONTEXT.on(plan=plan).metric(measure, share, shared=fraction)
+        for plan, fraction in FRACTIONS.items()
+        for measure in (SHARE_OF_BEST, EXPLAINED)
+    ]

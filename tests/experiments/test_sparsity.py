@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from scoup import CoupledData
+from scoup.experiments._controls import CONTROL_COST, RELATIVE_COST
 from scoup.experiments.sparsity import Spec
-from scoup.experiments.sparsity.measure import DROP_CONTROLS, claims, measure
+from scoup.experiments.sparsity.measure import (
+    CONTROL_SIZE,
+    DROP_CONTROLS,
+    PAPER_SIZES,
+    RELATIVE_SIZE,
+    claims,
+    measure,
+)
 from scoup.merge import merge
 from scoup.metrics import output_size
 from scoup.records import Context, pick
@@ -121,3 +129,18 @@ def test_no_claim_holds_where_dropping_entries_of_full_als_does_as_well():
 
 def test_the_figure_is_readable(metrics):
     assert_readable("sparsity", metrics)
+
+
+def null(value):
+    """Full ALS without its small entries, or without any of them, is as sparse at equal cost."""
+    metrics = []
+    for dataset in PAPER_SIZES:
+        here = CONTEXT.on(dataset=dataset, plan="half")
+        for finish in ("none", "prune"):
+            metrics.append(here.metric(RELATIVE_SIZE, value, finish=finish))
+            metrics.append(here.metric(RELATIVE_COST, 1, finish=finish))
+        for name in DROP_CONTROLS:
+            at = {"control": name, "dropped": 0.5}
+            metrics.append(here.metric(CONTROL_SIZE, value, **at))
+            metrics.append(here.metric(CONTROL_COST, 1, **at))
+    return metrics

@@ -3,8 +3,17 @@
 import pytest
 
 from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
-from scoup.experiments.speedup import Spec
-from scoup.experiments.speedup.measure import SECONDS, SPEEDUP, claims, measure
+from scoup.experiments.speedup import Spec, pinv
+from scoup.experiments.speedup.measure import (
+    FULL_FITS,
+    SAMPLED,
+    SAMPLED_AGAIN,
+    SECONDS,
+    SPEEDUP,
+    WORKER_GAIN,
+    claims,
+    measure,
+)
 from scoup.machine import max_threads
 from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
@@ -115,3 +124,21 @@ def test_claims_name_workers_and_the_lemma(metrics):
 @pytest.mark.parametrize("name", ["speedup", "pinv"])
 def test_the_figures_are_readable(metrics, name):
     assert_readable(name, metrics)
+
+
+def null(value):
+    """Everybody is as fast, reaches the same cost, and gains nothing by workers or the lemma."""
+    metrics = []
+    for name in (*FULL_FITS, SAMPLED, SAMPLED_AGAIN):
+        at = {"contender": name, "workers": 2, "sampling": "2", "finish": "none", "round": 0}
+        metrics += [
+            CONTEXT.metric(SECONDS, 1, **at),
+            CONTEXT.metric(SPEEDUP, value, **at),
+            CONTEXT.metric(WORKER_GAIN, value, **at),
+            CONTEXT.metric(RELATIVE_COST, 1, **at),
+            CONTEXT.metric(EXPLAINED, 1, **at),
+        ]
+    for name in (pinv.BY_LEMMA, pinv.AGAIN):
+        at = {"contender": name, "components": 1, "rows": 10, "round": 0}
+        metrics.append(CONTEXT.metric(pinv.PINV_SPEEDUP, value, **at))
+    return metrics

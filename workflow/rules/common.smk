@@ -10,7 +10,9 @@ from snakemake.logging import logger
 from scoup import config as configuration, datasets, experiments
 from scoup.errors import ScoupError
 from scoup.job import note_scheduling
+from scoup.lock import claim
 from scoup.report import harmless
+from scoup.run import is_question
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
 from scoup.verify import remove_damaged
 
@@ -18,6 +20,15 @@ STARTED = time.time()
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from digest import digest, modules_of
+
+is_dry = workflow.output_settings.dryrun or is_question(sys.argv[1:])
+IS_RUN = workflow.is_main_process and not is_dry
+
+try:
+    if IS_RUN:
+        claim(Path())  # until this process ends
+except ScoupError as error:
+    raise WorkflowError(f"{error} No job was started.")
 
 try:
     CONFIG = configuration.check(config)
@@ -27,7 +38,7 @@ except ScoupError as error:
 # Said once, before the first job, and in the report.
 if workflow.is_main_process:
     sentences = list(CONFIG.left_out)
-    if not workflow.output_settings.dryrun:
+    if IS_RUN:
         sentences += remove_damaged()  # what is removed is rebuilt by this run
     for sentence in sentences:
         logger.warning(f"scoup: {sentence}")

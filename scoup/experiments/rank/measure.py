@@ -11,7 +11,7 @@ from scoup.experiments.rank import Spec
 from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import Look, scan
 from scoup.factors import upright
-from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric
+from scoup.records import Array, Context, Factors, Labels, Measure, Metric
 from scoup.specs import FitSpec
 
 FIT = Measure(
@@ -132,9 +132,3 @@ def _matrix_names(dataset: Dataset) -> dict[str, str]:
         for block in dataset.data.blocks[1:]
         if names
     }
-
-
-def claims(metrics: Sequence[Metric]) -> list[Claim]:
-    """Return nothing: the paper takes its ranks as given."""
-    del metrics
-    return []
