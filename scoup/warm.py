@@ -3,6 +3,8 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
+import numpy as np
+
 from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
@@ -14,10 +16,11 @@ from scoup.tensor import SparseTensor
 def warm() -> None:
     """Run a fit of each kind: dense and sparse, complete and with missing cells, at every width.
 
-    The long mode is long enough for compression and for the passes that only large factors take.
+    The long mode is long enough for compression, for the passes that only large factors take, and
+    for none of these fits to be a small one, which :mod:`scoup.kernels.loop` does in one call.
     """
     rng = generator(0, "warm")
-    dense = rng.standard_normal((9, 2100, 12))
+    dense = rng.standard_normal((9, 2100, 14))
     matrices, observed = [rng.standard_normal((9, columns)) for columns in (5, 20)], dense > -1.5
     cells = SparseTensor.from_dense(dense * (dense > 1))
     links = SparseTensor.from_dense(matrices[0] * (matrices[0] > 0))
@@ -33,6 +36,8 @@ def warm() -> None:
         for rank in VECTOR_WIDTHS:
             factors = CMTF(rank, init="random", max_iter=2).fit(data).factors_
             model_at(hidden.cells.coords, factors.weights, factors.modes)
+    for dtype in (np.float64, np.float32):
+        CMTF(2, max_iter=2).fit(CoupledData(dense[:, :20].astype(dtype)))
 
 
 if __name__ == "__main__":
