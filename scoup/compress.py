@@ -1,9 +1,9 @@
 """Lossless compression of one long dense mode.
 
-The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and the
-eigenvectors V of its Gram matrix, ``Z = U S V'``, so every least-squares update of the long factor
-lies in the span of U, and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most
-q rows. Only the Gram matrix and one product at the end touch the long mode.
+The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and a root R of
+its Gram matrix, ``Z = U R`` with orthonormal U, so every least-squares update of the long factor
+lies in the span of U, and ALS on ``U' Z = R`` makes the same iterates with n replaced by at most q
+rows. Only the Gram matrix and one product at the end touch the long mode.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
+from scipy.linalg import lapack
 
 from scoup import kernels
 from scoup.coupled import Block, CoupledData
@@ -19,6 +20,8 @@ from scoup.records import Array
 
 # Directions whose share of the squared norm is below this are rounding, not data.
 _SMALLEST_SHARE = 1e-15
+# Smallest pivot, relative to its diagonal, of a Gram matrix without such directions.
+_MIN_PIVOT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +95,8 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     matrices = [np.asarray(data.blocks[n].values) for n in coupled]
     columns = np.hstack([*matrices, *starts, np.zeros((shape[mode], 0))])
     gram, scale = _scaled_gram(cube, columns, [matrix.shape[1] for matrix in matrices])
-    values, vectors = np.linalg.eigh(gram)
-    keep = values > _SMALLEST_SHARE * values[-1]
-    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    core = (vectors * roots).T / scale
-    back = (vectors / roots) * scale[:, None]
+    root, inverse = _square_root(gram)
+    core, back = root / scale, inverse * scale[:, None]
     count = cube.shape[0] * cube.shape[2]
     ends = np.cumsum([count, *(array.shape[1] for array in [*matrices, *starts])])
     parts = np.split(core, ends[:-1], axis=1)
@@ -124,6 +124,20 @@ def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Ar
         norm = np.sqrt(np.trace(gram[start:end, start:end])) if end > start else 0.0
         scale[start:end] = 1.0 / norm if norm > 0 else 1.0
     return gram * scale * scale[:, None], scale
+
+
+def _square_root(gram: Array) -> tuple[Array, Array]:
+    """Return R (k, n) with ``R' R = G``, and its inverse (n, k) on the span of the data.
+
+    By Cholesky, or, if G is close to singular, by eigenvectors, which take ten times as long.
+    """
+    factor, failed = lapack.dpotrf(gram, lower=False, clean=True)
+    if not failed and (factor.diagonal() ** 2 > _MIN_PIVOT * gram.diagonal()).all():
+        return factor, lapack.dtrtri(factor, lower=False)[0]
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > _SMALLEST_SHARE * values[-1]
+    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    return (vectors * roots).T, vectors / roots
 
 
 def _core_blocks(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from scoup import CoupledData
 from scoup.kernels import loop
+from scoup.kernels.singular import pseudoinverse
 from scoup.solvers import Stopping, _compiled, als
 from scoup.terms import Problem, Units
 from tests.planted import as_sparse, hide, planted, problems, starts
@@ -81,13 +82,34 @@ def test_stops_for_the_same_reason_at_the_same_sweep():
         assert abs(len(compiled.costs) - len(plain.costs)) <= (reason == "exact")
 
 
-def test_singular_systems_are_left_to_the_plain_path():
+def test_singular_systems_have_the_same_solution():
     data, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
-    flat = [np.repeat(factor[:, :1], 2, axis=1) for factor in starts(data, 2, 0)]
-    problem = Problem.of(data)
-    limits = als._limits(problem, Stopping(9, 0.0))
-    assert _compiled.sweep(problem, list(flat), Stopping(9, 0.0), limits) == ([], "")
-    assert_same(*solve_both(data, flat, Stopping(9, 0.0)), 1e-10)
+    once = starts(data, 2, 0)
+    for columns in ([0, 0], [0, 1, 0], [1, 1, 1]):
+        flat = [np.ascontiguousarray(factor[:, columns]) for factor in once]
+        assert_same(*solve_both(data, flat, Stopping(9, 0.0)), 1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 6), st.floats(0, 3), st.integers(0, 99))
+def test_pseudoinverses_are_those_of_the_plain_path(rank, rows, spread, seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((rows, rank)) * 10.0 ** (spread * rng.standard_normal(rank))
+    gram = columns.T @ columns
+    plain = als.pseudoinverse(gram)
+    cutoff = als.CUTOFF_EPS * rank * np.finfo(float).eps
+    compiled = pseudoinverse(gram, cutoff, als.MAX_SCALE_RATIO)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-6, atol=1e-6 * np.abs(plain).max())
+
+
+def test_a_sweep_whose_loss_has_no_digits_is_left_to_the_plain_path():
+    data, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
+    problem, flat = Problem.of(data), starts(data, 2, 0)
+    limits = als._limits(problem, Stopping(9, 0.0), 2)._replace(max_cancellation=1e-9)
+    before = [factor.copy() for factor in flat]
+    assert _compiled.sweep(problem, flat, Stopping(9, 0.0), limits) == ([], "")
+    for factor, old in zip(flat, before, strict=True):
+        np.testing.assert_array_equal(factor, old)
 
 
 def test_each_cost_is_told_when_it_is_known():

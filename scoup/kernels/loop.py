@@ -24,6 +24,7 @@ from scoup.kernels.blocks import (
 )
 from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
 from scoup.kernels.rows import jit
+from scoup.kernels.singular import solve_singular
 
 # Why a call returned.
 MAX_SWEEPS, CONVERGED, EXACT, UNSAFE = range(4)
@@ -33,8 +34,9 @@ class Limits(NamedTuple):
     """When to stop: see :class:`~scoup.solvers.Stopping`.
 
     ``floor`` is the size of rounding errors in costs and ``max_rise`` by how much a cost may rise.
-    A system with a pivot up to ``min_pivot`` or an inverse beyond ``max_inverse`` is unsafe, and so
-    is a loss if squares exceed those of the data ``max_cancellation`` times.
+    A system with a pivot up to ``min_pivot`` is solved as a singular one, with ``cutoff`` and
+    ``max_scale_ratio``. An inverse is unsafe beyond ``max_inverse``, and a loss if squares exceed
+    those of the data ``max_cancellation`` times.
     """
 
     tol: float
@@ -43,6 +45,8 @@ class Limits(NamedTuple):
     min_pivot: float
     max_inverse: float
     max_cancellation: float
+    cutoff: float
+    max_scale_ratio: float
 
 
 @jit
@@ -132,10 +136,14 @@ def _update(blocks, state, limits, position):
         if ends:
             final, final_gram, final_product = block, block_gram, product
     inverse = np.zeros((rank, columns), dtype)
-    if not _invert(gram, limits.min_pivot, limits.max_inverse, inverse):
-        return np.nan
     factor = state.rows[first:last]
-    _multiply(totals, inverse, factor)
+    scale, low = np.empty(rank), np.empty((rank, rank))
+    if _factorize(gram, limits.min_pivot, scale, low):
+        if not _invert(scale, low, limits.max_inverse, inverse):
+            return np.nan
+        _multiply(totals, inverse, factor)
+    elif not solve_singular(gram, totals, limits.cutoff, limits.max_scale_ratio, factor):
+        return np.nan
     _set_gram(factor, state.grams[position])
     _mark_stale(blocks, state, position)
     if final < 0:
@@ -210,12 +218,9 @@ def _inner(left, right, columns):
 
 
 @jit
-def _invert(gram, min_pivot, max_inverse, inverse):
-    """Invert by Cholesky after scaling to a unit diagonal; return whether that is safe."""
-    rank = len(gram)
-    low, scale, solution = np.empty((rank, rank)), np.empty(rank), np.empty(rank)
-    if not _factorize(gram, min_pivot, scale, low):
-        return False
+def _invert(scale, low, max_inverse, inverse):
+    """Set ``S (L L')^-1 S``; return whether its entries are small enough to multiply with."""
+    rank, solution = len(low), np.empty(len(low))
     for column in range(rank):
         for f in range(rank):
             total = scale[f] if f == column else 0.0

@@ -43,7 +43,7 @@ def sweep(
 
     >>> from scoup.coupled import CoupledData
     >>> flat = [np.ones((2, 1)) for _ in range(3)]
-    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3)
+    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
     >>> sweep(Problem.of(CoupledData(np.full((2, 2, 2), 5.0))), flat, Stopping(9, 1e-6), limits)
     ([0.0], 'exact')
     """

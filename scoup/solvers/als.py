@@ -67,7 +67,8 @@ def solve(
     """
     costs, reason = list[float](), ""
     if update is least_squares and _compiled.suits(problem, flat):
-        costs, reason = _compiled.sweep(problem, flat, stopping, _limits(problem, stopping))
+        limits = _limits(problem, stopping, flat[0].shape[1])
+        costs, reason = _compiled.sweep(problem, flat, stopping, limits)
     grams, floor = grams_of(flat), problem.rounding
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
     strides = Strides(flat) if problem.masked and update is least_squares else None
@@ -170,13 +171,18 @@ def _sum(left: Array, right: Array) -> Array:
     return np.add(left, right, dtype=dtype, casting="same_kind")
 
 
-def _limits(problem: Problem, stopping: Stopping) -> Limits:
+def _limits(problem: Problem, stopping: Stopping, rank: int) -> Limits:
     """Return when the compiled sweeps stop: exactly when those of :func:`solve` do."""
     dtype, floor = problem.data.dtype, problem.rounding
-    max_inverse = MAX_INVERSE * float(np.finfo(dtype).max)
-    min_pivot = kernels.MIN_PIVOT[dtype]
     return Limits(
-        float(stopping.tol), floor, MAX_RISE * floor, min_pivot, max_inverse, MAX_CANCELLATION
+        tol=float(stopping.tol),
+        floor=floor,
+        max_rise=MAX_RISE * floor,
+        min_pivot=kernels.MIN_PIVOT[dtype],
+        max_inverse=MAX_INVERSE * float(np.finfo(dtype).max),
+        max_cancellation=MAX_CANCELLATION,
+        cutoff=CUTOFF_EPS * rank * float(np.finfo(dtype).eps),
+        max_scale_ratio=MAX_SCALE_RATIO,
     )
 
 
