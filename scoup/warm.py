@@ -3,14 +3,28 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
+from pathlib import Path
+
 import numpy as np
 
+from scoup import kernels
 from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS
 from scoup.seeds import generator
 from scoup.tensor import SparseTensor
+
+
+def forget_stale_code(folder: Path) -> None:
+    """Delete compiled code older than the newest source of ``folder``.
+
+    numba compares a kernel with its own file only, not with the files of the kernels that it calls.
+    """
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for compiled in folder.glob("__pycache__/*.nb[ic]"):
+        if compiled.stat().st_mtime < newest:
+            compiled.unlink()
 
 
 def warm() -> None:
@@ -41,4 +55,5 @@ def warm() -> None:
 
 
 if __name__ == "__main__":
+    forget_stale_code(Path(kernels.__file__).parent)
     warm()

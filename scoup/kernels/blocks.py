@@ -26,7 +26,8 @@ _contract, _spread = contract_span(WIDTH), spread_rows(WIDTH)
 class Blocks(NamedTuple):
     """The data of a problem.
 
-    - ``values``: the cells of each block, all of a dense block or the listed ones of a sparse one;
+    - ``values``: the cells of each block, all of a dense block (its longest mode first) or the
+      listed ones of a sparse one;
     - ``coords``: int32, the coordinates of each sparse block, mode by mode;
     - ``table``: int64, one row per block, see :data:`IS_SPARSE` and its neighbours;
     - ``numbers``: weight, squared norm and unit of each block;
@@ -88,50 +89,24 @@ def sparse_product(blocks, state, block, mode, out):
 
 
 @jit
-def _three_way(blocks, block):
-    """View a dense block as (cells before, longest mode, cells after); return these sizes."""
-    line = blocks.table[block]
-    before, after = 1, 1
-    for mode in range(line[ORDER]):
-        position = line[FACTORS_AT + mode]
-        size = blocks.starts[position + 1] - blocks.starts[position]
-        if mode < line[LONGEST]:
-            before *= size
-        elif mode > line[LONGEST]:
-            after *= size
-    return before, line[CELLS] // (before * after), after
-
-
-@jit
 def dense_product(blocks, state, block, mode, out):
     """``out = X_(mode) KR(other factors)``; see :class:`scoup.terms.DenseTerm`."""
     line, columns = blocks.table[block], out.shape[1]
-    before, length, after = _three_way(blocks, block)
+    start = blocks.starts[line[FACTORS_AT + line[LONGEST]]]
+    length = blocks.starts[line[FACTORS_AT + line[LONGEST]] + 1] - start
+    others = line[CELLS] // length
     values = blocks.values[line[VALUES_AT] : line[VALUES_AT] + line[CELLS]]
+    unfolded = values.reshape(1, length, others)
     if mode == line[LONGEST]:
-        outer = np.empty((before * after, columns), out.dtype)
-        _set_khatri_rao(blocks, state, block, outer)
-        if after == 1:  # the last mode: lines of the block are summed
-            window = (0, 1, 0, before, 0, length)
-            lines = values.reshape(1, before, length)
-            _contract(window, lines, outer, out.reshape(1, length, columns))
-        else:
-            fill(out, 0)
-            cube = values.reshape(before, length, after)
-            _spread(0, length, cube, outer.reshape(before, after, columns), out)
+        outer = np.empty((1, others, columns), out.dtype)
+        _set_khatri_rao(blocks, state, block, outer[0])
+        fill(out, 0)
+        _spread(0, length, unfolded, outer, out)
         return
-    partial = state.partials[line[PARTIAL_AT] : line[PARTIAL_AT] + before * after]
+    partial = state.partials[line[PARTIAL_AT] : line[PARTIAL_AT] + others]
     if not state.fresh[block]:
-        start = blocks.starts[line[FACTORS_AT + line[LONGEST]]]
-        factor = state.rows[start : start + length]
-        if after == 1:
-            fill(partial, 0)
-            rows = values.reshape(1, before, length)
-            _spread(0, before, rows, factor.reshape(1, length, columns), partial)
-        else:
-            window = (0, before, 0, length, 0, after)
-            cube = values.reshape(before, length, after)
-            _contract(window, cube, factor, partial.reshape(before, after, columns))
+        factor, window = state.rows[start : start + length], (0, 1, 0, length, 0, others)
+        _contract(window, unfolded, factor, partial.reshape(1, others, columns))
         state.fresh[block] = True
     _contract_rest(blocks, state, block, mode, partial, out)
 

@@ -1,7 +1,9 @@
 """Lay out a small problem for the compiled sweeps of :mod:`scoup.kernels.loop`, and run them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ldexp, prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from scoup.terms import Problem, Term, relative_weights
 # the other path sorts them for each mode.
 MAX_STEPS = MIN_PARALLEL_STEPS
 LISTED_CELL_STEPS = 8
+# Problems are laid out once: several starts are tried on the same one.
+_layouts: WeakKeyDictionary[Problem, layout.Blocks] = WeakKeyDictionary()
 REASONS = {loop.MAX_SWEEPS: "", loop.CONVERGED: "converged", loop.EXACT: "exact", loop.UNSAFE: ""}
 
 
@@ -47,7 +51,9 @@ def sweep(
     >>> sweep(Problem.of(CoupledData(np.full((2, 2, 2), 5.0))), flat, Stopping(9, 1e-6), limits)
     ([0.0], 'exact')
     """
-    blocks = _blocks(problem.terms, [len(factor) for factor in flat])
+    if problem not in _layouts:
+        _layouts[problem] = _blocks(problem.terms, [len(factor) for factor in flat])
+    blocks = _layouts[problem]
     state = _state(blocks, problem.terms, flat)
     costs = np.zeros(stopping.max_iter)
     done, outcome = 0, loop.MAX_SWEEPS
@@ -59,8 +65,8 @@ def sweep(
         for cost in costs[last:done].tolist():
             stopping.on_step(cost)
     rank = flat[0].shape[1]
-    parts = np.split(state.rows, blocks.starts[1:-1])
-    flat[:] = [np.ascontiguousarray(part[:, :rank]) for part in parts]
+    spans = pairwise(blocks.starts.tolist())
+    flat[:] = [np.ascontiguousarray(state.rows[first:last, :rank]) for first, last in spans]
     return costs[:done].tolist(), REASONS[outcome]
 
 
@@ -86,7 +92,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
             values.append(cells.values)
             coords.append(cells.coords.reshape(-1))
         else:
-            values.append(cells.reshape(-1))
+            values.append(np.moveaxis(cells, line[layout.LONGEST], 0).reshape(-1))
             ends[2] += cells.size // max(shape)
         line[layout.CELLS] = values[-1].size
         ends[:2] = sum(part.size for part in values), sum(part.size for part in coords)

@@ -69,10 +69,12 @@ def solve(
     if update is least_squares and _compiled.suits(problem, flat):
         limits = _limits(problem, stopping, flat[0].shape[1])
         costs, reason = _compiled.sweep(problem, flat, stopping, limits)
+    if reason or len(costs) == stopping.max_iter:
+        return Solution(flat, costs, reason or "max_iter")
     grams, floor = grams_of(flat), problem.rounding
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
     strides = Strides(flat) if problem.masked and update is least_squares else None
-    for _ in range(0 if reason else stopping.max_iter - len(costs)):
+    for _ in range(stopping.max_iter - len(costs)):
         last_flat = list(flat) if keep_last else []
         order = strides.set_out(flat, grams) if strides else None
         cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, update))
