@@ -32,10 +32,10 @@ def suits(problem: Problem, flat: Sequence[Array]) -> bool:
     >>> suits(Problem.of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1))] * 3)
     True
     """
-    arrays = [*flat, *(term.block.values for term in problem.terms)]
-    steps = flat[0].shape[1] * sum(map(_steps, problem.terms))
-    same_type = all(array.dtype == problem.data.dtype for array in arrays)
-    return steps <= MAX_STEPS and same_type and not problem.masked
+    if problem.masked or flat[0].shape[1] * sum(map(_steps, problem.terms)) > MAX_STEPS:
+        return False
+    types = {array.dtype for array in [*flat, *(term.block.values for term in problem.terms)]}
+    return types == {problem.data.dtype}
 
 
 def sweep(
