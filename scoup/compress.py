@@ -1,12 +1,12 @@
 """Lossless compression of one long dense mode.
 
-The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and the
-eigenvectors V of its Gram matrix, ``Z = U S V'``, so every least-squares update of the long factor
-lies in the span of U, and ALS on ``U' Z = S V'`` makes the same iterates with n replaced by at most
-q rows. Only the Gram matrix and one product at the end touch the long mode.
+The unfolding ``X_(L)`` (n x q) has rank at most q. With ``Z = [X_(L), Y_L, start]`` and a root R of
+its Gram matrix, ``Z = U R`` with orthonormal U, so every least-squares update of the long factor
+lies in the span of U, and ALS on ``U' Z = R`` makes the same iterates with n replaced by at most q
+rows. Only the Gram matrix and one product at the end touch the long mode.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -19,6 +19,8 @@ from scoup.records import Array
 
 # Directions whose share of the squared norm is below this are rounding, not data.
 _SMALLEST_SHARE = 1e-15
+# Smallest pivot, relative to its diagonal, of a Gram matrix without such directions.
+_MIN_PIVOT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +38,11 @@ class Compression:
     starts: tuple[Array, ...]
     _tensor: Array
     _columns: Array
-    _back: Array
+    _back: Callable[[Array], Array]
 
     def expand(self, factor: Array) -> Array:
         """Turn coordinates (k, F) of the long mode's factor into its rows (n, F): ``U M_c``."""
-        coefficients = self._back @ factor
+        coefficients = self._back(factor)
         count = self._tensor.shape[0] * self._tensor.shape[2]
         inner = coefficients[:count].reshape(self._tensor.shape[0], self._tensor.shape[2], -1)
         rows = kernels.spread(self._tensor, np.ascontiguousarray(inner, dtype=self._tensor.dtype))
@@ -92,18 +94,17 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     matrices = [np.asarray(data.blocks[n].values) for n in coupled]
     columns = np.hstack([*matrices, *starts, np.zeros((shape[mode], 0))])
     gram, scale = _scaled_gram(cube, columns, [matrix.shape[1] for matrix in matrices])
-    values, vectors = np.linalg.eigh(gram)
-    keep = values > _SMALLEST_SHARE * values[-1]
-    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    core = (vectors * roots).T / scale
-    back = (vectors / roots) * scale[:, None]
+    root, solve = _square_root(gram)
+    core = root / scale
     count = cube.shape[0] * cube.shape[2]
     ends = np.cumsum([count, *(array.shape[1] for array in [*matrices, *starts])])
     parts = np.split(core, ends[:-1], axis=1)
     blocks = _core_blocks(data, mode, parts[: 1 + len(coupled)], coupled)
     small = CoupledData.from_blocks(blocks, data.block_weights)
     coordinates = tuple(part.astype(data.dtype) for part in parts[1 + len(coupled) :])
-    return Compression(small, mode, coordinates, cube, columns, back)
+    return Compression(
+        small, mode, coordinates, cube, columns, lambda factor: solve(factor) * scale[:, None]
+    )
 
 
 def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Array, Array]:
@@ -124,6 +125,23 @@ def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Ar
         norm = np.sqrt(np.trace(gram[start:end, start:end])) if end > start else 0.0
         scale[start:end] = 1.0 / norm if norm > 0 else 1.0
     return gram * scale * scale[:, None], scale
+
+
+def _square_root(gram: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return R (k, n) with ``R' R = G``, and the function that solves ``R C = M`` for C.
+
+    By Cholesky, or, if G is close to singular, by eigenvectors, which take ten times as long.
+    """
+    try:
+        root = np.linalg.cholesky(gram).T
+    except np.linalg.LinAlgError:
+        root = np.zeros_like(gram)
+    if (root.diagonal() ** 2 > _MIN_PIVOT * gram.diagonal()).all():
+        return root, lambda factor: np.linalg.solve(root, factor)
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > _SMALLEST_SHARE * values[-1]
+    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    return (vectors * roots).T, lambda factor: (vectors / roots) @ factor
 
 
 def _core_blocks(

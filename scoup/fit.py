@@ -111,7 +111,9 @@ def _solve(
 ) -> _Outcome:
     """Start, compress if that pays, solve from each start, and expand the best solution."""
     solver, units = load("scoup.solvers", spec.solver), Units.of(data)
-    stopping = Stopping(spec.max_iter, spec.tol, lambda cost: on_step(ldexp(cost, units.cost)))
+    stopping = Stopping(spec.max_iter, spec.tol)
+    if on_step is not ignore:
+        stopping = stopping._replace(on_step=lambda cost: on_step(ldexp(cost, units.cost)))
     data, terms_units = units.in_range(data)
     with clock("start"):
         starts = candidates(data, spec, seed, units.divide(start) if start else None)

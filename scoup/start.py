@@ -158,6 +158,9 @@ def _leading(values: Array, rank: int) -> Array:
 
 def _rank_one(array: Array) -> list[Array]:
     """Leading vector of each mode; the first carries the scale."""
+    if array.ndim == 2:
+        left, sizes, right = np.linalg.svd(array, full_matrices=False)
+        return [left[:, 0] * sizes[0], right[0]]
     vectors = []
     for mode in range(array.ndim):
         unfolded = np.moveaxis(array, mode, 0).reshape(array.shape[mode], -1)

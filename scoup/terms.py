@@ -46,6 +46,7 @@ class Term:
 
     def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
         self.name = block.name
+        self.block = block
         self.weight = weight
         self.factors = block.factors
         self.exponent = exponent
@@ -152,7 +153,6 @@ class SparseTerm(Term):
     def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
         super().__init__(block, weight, exponent)
         assert isinstance(block.values, SparseTensor)
-        self._block = block
         self._values = _arrange(block.values)
         self._held_out = isinstance(block.mask, HeldOut)
         self._listed = (
@@ -181,14 +181,14 @@ class SparseTerm(Term):
     def _scarce_cells(self, mode: int) -> tuple[Array, kernels.Fibres]:
         """The rows that lack many cells, and the observed cells of these rows."""
         if mode not in self._scarce:
-            assert isinstance(self._block.mask, HeldOut)
-            index, cells = self._block.mask.scarce_rows(mode)
+            assert isinstance(self.block.mask, HeldOut)
+            index, cells = self.block.mask.scarce_rows(mode)
             self._scarce[mode] = index, _arrange(cells)
         return self._scarce[mode]
 
     def residual_loss(self, factors: Sequence[Array]) -> float:
         """See :meth:`Term.residual_loss`; zeros that are not listed enter as Gram matrices."""
-        block = self._block
+        block = self.block
         if prod(block.shape) <= MAX_DENSE_CELLS:
             return squared_error(*block.to_dense(), factors, self.exponent)
         values, mask = block.values, block.mask
@@ -365,6 +365,19 @@ def weighted(terms: Sequence[Term], losses: Sequence[float]) -> float:
     6.0
     """
     return float(sum(term.weight * loss for term, loss in zip(terms, losses, strict=True)))
+
+
+def relative_weights(weights: Sequence[float]) -> list[float]:
+    """Return the weights of blocks relative to one another, the largest between 1/2 and 2.
+
+    Next to weightless blocks alone that of each is 1. The scale is a power of four.
+
+    >>> relative_weights([16.0, 8.0]), relative_weights([0.0, 0.0])
+    ([1.0, 0.5], [1.0, 1.0])
+    """
+    size = max(weights)
+    exponent = -2 * (frexp(size)[1] // 2)
+    return [ldexp(weight, exponent) if size else 1.0 for weight in weights]
 
 
 def block_losses(terms: Sequence[Term], flat: Sequence[Array]) -> list[float]:

@@ -3,7 +3,11 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
-from scoup import pipeline
+from pathlib import Path
+
+import numpy as np
+
+from scoup import kernels, pipeline
 from scoup.coupled import CoupledData, HeldOut
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
@@ -14,13 +18,25 @@ from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor
 
 
+def forget_stale_code(folder: Path) -> None:
+    """Delete compiled code older than the newest source of ``folder``.
+
+    numba compares a kernel with its own file only, not with the files of the kernels that it calls.
+    """
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for compiled in folder.glob("__pycache__/*.nb[ic]"):
+        if compiled.stat().st_mtime < newest:
+            compiled.unlink()
+
+
 def warm() -> None:
     """Run a fit of each kind: dense and sparse, complete and with missing cells, at every width.
 
-    The long mode is long enough for compression and for the passes that only large factors take.
+    The long mode is long enough for compression, for the passes that only large factors take, and
+    for none of these fits to be a small one, which :mod:`scoup.kernels.loop` does in one call.
     """
     rng = generator(0, "warm")
-    dense = rng.standard_normal((9, 2100, 12))
+    dense = rng.standard_normal((9, 2100, 14))
     matrices, observed = [rng.standard_normal((9, columns)) for columns in (5, 20)], dense > -1.5
     cells = SparseTensor.from_dense(dense * (dense > 1))
     links = SparseTensor.from_dense(matrices[0] * (matrices[0] > 0))
@@ -36,6 +52,8 @@ def warm() -> None:
         for rank in VECTOR_WIDTHS:
             factors = CMTF(rank, init="random", max_iter=2).fit(data).factors_
             model_at(hidden.cells.coords, factors.weights, factors.modes)
+    for dtype in (np.float64, np.float32):
+        CMTF(2, max_iter=2).fit(CoupledData(dense[:, :20].astype(dtype)))
 
 
 def load() -> None:
@@ -51,4 +69,5 @@ def load() -> None:
 
 
 if __name__ == "__main__":
+    forget_stale_code(Path(kernels.__file__).parent)
     warm()

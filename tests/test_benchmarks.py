@@ -164,7 +164,7 @@ def test_figures_are_drawn_from_what_there_is(tmp_path, monkeypatch):
             "dense",
             results={
                 "als compressed": runs,
-                "scoup complete (1, 300, 1)": runs,
+                "scoup complete, advised sampling": runs,
                 "genten cp_als": runs,
             },
         ),

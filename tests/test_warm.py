@@ -1,11 +1,12 @@
 """Warming compiles all that fits need."""
 
 import gc
+import os
 
 from numba.core.dispatcher import Dispatcher
 
 from scoup import CMTF, SCOUP
-from scoup.warm import warm
+from scoup.warm import forget_stale_code, warm
 from tests.planted import as_sparse, hide, planted
 
 
@@ -39,3 +40,13 @@ def test_fits_of_other_shapes_and_ranks_compile_nothing_more():
     for form in (data, *as_sparse(data)):
         SCOUP(3, sampling=2, repetitions=2, finish="refit", max_iter=2).fit(form)
     assert compiled() == before
+
+
+def test_code_older_than_any_source_is_compiled_again(tmp_path):
+    (tmp_path / "__pycache__").mkdir()
+    ages = {"caller.py": 30, "called.py": 10, "__pycache__/old.nbc": 20, "__pycache__/new.nbi": 5}
+    for name, age in ages.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    forget_stale_code(tmp_path)
+    assert [file.name for file in (tmp_path / "__pycache__").iterdir()] == ["new.nbi"]

@@ -1,6 +1,6 @@
 """The parts of the benchmark, in the order in which they run: name -> function() -> Outcome."""
 
-from benchmarks.parts import dense, growth, kernels, memory, missing, sparse
+from benchmarks.parts import dense, growth, kernels, memory, missing, small, sparse
 
 PARTS = {
     "kernels": kernels.measure,
@@ -12,4 +12,5 @@ PARTS = {
     "growth": growth.measure,
     "memory": memory.measure,
     "folds": dense.measure_folds,
+    "small": small.measure,
 }

@@ -30,7 +30,7 @@ def measure() -> Outcome:
               ratio(runs["coupled sweep"], runs["genten MttkrpDefault"]), "<=", 0.6),
         Check("best scipy CSR / our three MTTKRPs", ratio(runs[scipy], three), ">=", 2.5),
         Check("our three MTTKRPs, share of the gather bandwidth", ratio(rates, limit), ">=", 0.6),
-        Check("pyttb / ours, three MTTKRPs", ratio(pyttb, three), ">=", 200.0),
+        Check("pyttb / ours, three MTTKRPs", ratio(pyttb, three), ">=", 30.0),
     ]  # fmt: skip
     return Outcome(results, checks, roofline(results))
 

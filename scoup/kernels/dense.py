@@ -78,7 +78,7 @@ def contract(tensor: Array, factor: Array) -> Array:
         # The last mode: each line of the tensor is a row, whose sum stays in registers.
         return spread(tensor.reshape(1, pre, n), np.asarray(factor)[None])[:, None]
     cells, rows = read_only(tensor), read_only(factor, tensor.dtype)
-    kernel = _contract_span(width_for(rows.shape[1]))
+    kernel = contract_span(width_for(rows.shape[1]))
     slabs = _cuts(pre, tensor.size)
     columns = _cuts(post, tensor.size, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
     lines = _cuts(n, tensor.size) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
@@ -106,7 +106,7 @@ def spread(tensor: Array, kernel: Array) -> Array:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
     cells, rows = read_only(tensor), read_only(kernel, tensor.dtype)
     out = np.zeros((n, rows.shape[2]), tensor.dtype)
-    compute = _spread_rows(width_for(rows.shape[2]))
+    compute = spread_rows(width_for(rows.shape[2]))
     cuts = _cuts(n, tensor.size, 4)
     run_chunks(
         cuts.size - 1,
@@ -279,7 +279,7 @@ def _contract_tile(width, window, slab, rows, sums, out):
 
 
 @cache
-def _contract_span(width: int) -> Callable[..., Any]:
+def contract_span(width: int) -> Callable[..., Any]:
     """``out[p, q] = sum_j cells[p, j, q] rows[j]``, four j at a time.
 
     The span is (p, p_end, j, j_end, q, q_end).
@@ -324,7 +324,7 @@ def _spread_tile(width, lines, columns, slab, rows, out):
 
 
 @cache
-def _spread_rows(width: int) -> Callable[..., Any]:
+def spread_rows(width: int) -> Callable[..., Any]:
     """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range, four j at a time."""
 
     @jit

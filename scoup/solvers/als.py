@@ -8,16 +8,16 @@ missing cells the iterates are those of Algorithm 1.
 """
 
 from collections.abc import Callable, Sequence
-from math import frexp, ldexp
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.linalg import lapack
 
 from scoup import kernels
+from scoup.kernels.loop import Limits
 from scoup.records import Array
-from scoup.solvers import Solution, Stopping
-from scoup.terms import Problem, Term, grams_of, weighted
+from scoup.solvers import Solution, Stopping, _compiled
+from scoup.terms import MAX_CANCELLATION, Problem, Term, grams_of, relative_weights, weighted
 
 COMPRESSIBLE = True
 
@@ -65,11 +65,16 @@ def solve(
     >>> solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(10, 1e-6)).stop
     'exact'
     """
-    grams, costs, reason = grams_of(flat), list[float](), ""
-    floor = problem.rounding
+    costs, reason = list[float](), ""
+    if update is least_squares and _compiled.suits(problem, flat):
+        limits = _limits(problem, stopping, flat[0].shape[1])
+        costs, reason = _compiled.sweep(problem, flat, stopping, limits)
+    if reason or len(costs) == stopping.max_iter:
+        return Solution(flat, costs, reason or "max_iter")
+    grams, floor = grams_of(flat), problem.rounding
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
     strides = Strides(flat) if problem.masked and update is least_squares else None
-    for _ in range(stopping.max_iter):
+    for _ in range(stopping.max_iter - len(costs)):
         last_flat = list(flat) if keep_last else []
         order = strides.set_out(flat, grams) if strides else None
         cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, update))
@@ -141,12 +146,9 @@ def _update_factor(
     sparse data, are released before the next ones are formed.
     """
     involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
-    # Weights count relative to one another. Next to weightless blocks alone that of each is 1.
-    size = max(term.weight for _, term in involved)
-    exponent = -2 * (frexp(size)[1] // 2)
+    weights = relative_weights([term.weight for _, term in involved])
     gram, rhs, final = None, _RunningSum(), []
-    for number, term in involved:
-        weight = ldexp(term.weight, exponent) if size else 1.0
+    for (number, term), weight in zip(involved, weights, strict=True):
         last = not set(term.factors) & set(later)
         if not weight and not last:
             continue
@@ -169,6 +171,21 @@ def _sum(left: Array, right: Array) -> Array:
     """Add Gram matrices; those of all rows keep their type, which may be half as large."""
     dtype = max(left, right, key=np.ndim).dtype
     return np.add(left, right, dtype=dtype, casting="same_kind")
+
+
+def _limits(problem: Problem, stopping: Stopping, rank: int) -> Limits:
+    """Return when the compiled sweeps stop: exactly when those of :func:`solve` do."""
+    dtype, floor = problem.data.dtype, problem.rounding
+    return Limits(
+        tol=float(stopping.tol),
+        floor=floor,
+        max_rise=MAX_RISE * floor,
+        min_pivot=kernels.MIN_PIVOT[dtype],
+        max_inverse=MAX_INVERSE * float(np.finfo(dtype).max),
+        max_cancellation=MAX_CANCELLATION,
+        cutoff=CUTOFF_EPS * rank * float(np.finfo(dtype).eps),
+        max_scale_ratio=MAX_SCALE_RATIO,
+    )
 
 
 class _RunningSum:

@@ -1,0 +1,139 @@
+"""Lay out a small problem for the compiled sweeps of :mod:`scoup.kernels.loop`, and run them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ldexp, prod
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from scoup.kernels import blocks as layout
+from scoup.kernels import loop
+from scoup.kernels.fibres import read_only
+from scoup.machine import MIN_PARALLEL_STEPS
+from scoup.records import Array
+from scoup.solvers import Stopping, ignore
+from scoup.tensor import SparseTensor
+from scoup.terms import Problem, Term, relative_weights
+
+# Largest passes, in inner steps: larger ones run on several threads. Listed cells count more, since
+# the other path sorts them for each mode.
+MAX_STEPS = MIN_PARALLEL_STEPS
+LISTED_CELL_STEPS = 8
+# Problems are laid out once: several starts are tried on the same one.
+_layouts: WeakKeyDictionary[Problem, layout.Blocks] = WeakKeyDictionary()
+REASONS = {loop.MAX_SWEEPS: "", loop.CONVERGED: "converged", loop.EXACT: "exact", loop.UNSAFE: ""}
+
+
+def suits(problem: Problem, flat: Sequence[Array]) -> bool:
+    """Tell whether a problem is small, complete and in one precision.
+
+    >>> from scoup.coupled import CoupledData
+    >>> suits(Problem.of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1))] * 3)
+    True
+    """
+    if problem.masked or flat[0].shape[1] * sum(map(_steps, problem.terms)) > MAX_STEPS:
+        return False
+    types = {array.dtype for array in [*flat, *(term.block.values for term in problem.terms)]}
+    return types == {problem.data.dtype}
+
+
+def sweep(
+    problem: Problem, flat: list[Array], stopping: Stopping, limits: loop.Limits
+) -> tuple[list[float], str]:
+    """Sweep in place until the cost stops falling, or a sweep is unsafe and was not made.
+
+    Return the costs and why it stopped, '' if there is more to do.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat = [np.ones((2, 1)) for _ in range(3)]
+    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
+    >>> sweep(Problem.of(CoupledData(np.full((2, 2, 2), 5.0))), flat, Stopping(9, 1e-6), limits)
+    ([0.0], 'exact')
+    """
+    if problem not in _layouts:
+        _layouts[problem] = _blocks(problem.terms, [len(factor) for factor in flat])
+    blocks = _layouts[problem]
+    state = _state(blocks, problem.terms, flat)
+    costs = np.zeros(stopping.max_iter)
+    done, outcome = 0, loop.MAX_SWEEPS
+    # Whoever wants to know each cost wants it when it is known.
+    step = stopping.max_iter if stopping.on_step is ignore else 1
+    while done < stopping.max_iter and outcome == loop.MAX_SWEEPS:
+        last = done
+        done, outcome = loop.run_sweeps(blocks, state, limits, costs, done, step)
+        for cost in costs[last:done].tolist():
+            stopping.on_step(cost)
+    rank = flat[0].shape[1]
+    spans = pairwise(blocks.starts.tolist())
+    flat[:] = [np.ascontiguousarray(state.rows[first:last, :rank]) for first, last in spans]
+    return costs[:done].tolist(), REASONS[outcome]
+
+
+def _steps(term: Term) -> int:
+    """Return the cells that a pass over a term reads, in the time of dense ones."""
+    values = term.block.values
+    return LISTED_CELL_STEPS * values.nnz if isinstance(values, SparseTensor) else values.size
+
+
+def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
+    """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
+    table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
+    values: list[Array] = []
+    coords = [np.empty(0, np.int32)]
+    ends = np.zeros(3, np.int64)  # of values, coordinates and partial products
+    for line, term in zip(table, terms, strict=True):
+        shape, cells = term.block.shape, term.block.values
+        line[layout.ORDER], line[layout.LONGEST] = len(shape), int(np.argmax(shape))
+        line[layout.VALUES_AT], line[layout.COORDS_AT], line[layout.PARTIAL_AT] = ends
+        line[layout.FACTORS_AT : layout.FACTORS_AT + len(shape)] = term.factors
+        if isinstance(cells, SparseTensor):
+            line[layout.IS_SPARSE] = 1
+            values.append(cells.values)
+            coords.append(cells.coords.reshape(-1))
+        else:
+            values.append(np.moveaxis(cells, line[layout.LONGEST], 0).reshape(-1))
+            ends[2] += cells.size // max(shape)
+        line[layout.CELLS] = values[-1].size
+        ends[:2] = sum(part.size for part in values), sum(part.size for part in coords)
+    numbers = [(term.weight, term.norm2, ldexp(1.0, -term.exponent)) for term in terms]
+    return layout.Blocks(
+        _joined(values),
+        _joined(coords[1:] or coords),
+        table,
+        np.array(numbers),
+        _shares(terms, len(sizes)),
+        np.concatenate([[0], np.cumsum(sizes)]),
+    )
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    """Concatenate, without a copy if there is one part."""
+    return read_only(parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+
+def _shares(terms: Sequence[Term], factors: int) -> Array:
+    """Return the weights of blocks in the normal equations of each factor, (factors, blocks)."""
+    shares = np.zeros((factors, len(terms)))
+    for position in range(factors):
+        involved = [n for n, term in enumerate(terms) if position in term.factors]
+        shares[position, involved] = relative_weights([terms[n].weight for n in involved])
+    return shares
+
+
+def _state(blocks: layout.Blocks, terms: Sequence[Term], flat: Sequence[Array]) -> layout.State:
+    """Return the start of the sweeps."""
+    rank, dtype = flat[0].shape[1], flat[0].dtype
+    columns = -(-rank // layout.WIDTH) * layout.WIDTH
+    rows = np.zeros((blocks.starts[-1], columns), dtype)
+    rows[:, :rank] = np.concatenate(flat)
+    dense = [term.block.shape for term in terms if not term.block.is_sparse]
+    products = sum(prod(shape) // max(shape) for shape in dense)
+    state = layout.State(
+        rows,
+        np.empty((len(flat), rank, rank)),
+        np.empty((products, columns), dtype),
+        np.zeros(len(blocks.table), np.bool_),
+    )
+    loop.set_grams(blocks, state)
+    return state
