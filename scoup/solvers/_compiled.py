@@ -90,7 +90,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
         if isinstance(cells, SparseTensor):
             line[layout.IS_SPARSE] = 1
             values.append(cells.values)
-            coords.append(cells.coords.reshape(-1))
+            coords.append(cells.coords.astype(np.int32, copy=False).reshape(-1))
         else:
             values.append(np.moveaxis(cells, line[layout.LONGEST], 0).reshape(-1))
             ends[2] += cells.size // max(shape)
