@@ -66,7 +66,7 @@ class ForkServer:
 
     @property
     def client(self) -> str:
-        """The words of a shell command that, put before ``python script``, run it in a fork."""
+        """The words of a shell command that, put before a Python and a script, run it in a fork."""
         return shlex.join([sys.executable, "-I", "-S", str(CLIENT), self.address])
 
     def stop(self) -> float:

@@ -1,5 +1,8 @@
 """Shared: how much of each sample the repetitions have to share."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from scoup.datasets import Traits
@@ -24,3 +27,9 @@ def suits(traits: Traits) -> str:
     """Return nothing: any data will do."""
     del traits
     return ""
+
+
+def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
+    """Say what ``scoup new`` cannot guess."""
+    del facts, traits
+    return "it compares plans that differ in 'shared' alone; write two or more to run it"
