@@ -73,4 +73,4 @@ class ForkServer:
         """End the server and the forks that still run; return its own processor seconds."""
         answer, _ = self._process.communicate()
         self._folder.cleanup()
-        return float(answer or 0)
+        return float((answer.split() or [b"0"])[-1])

@@ -19,6 +19,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
@@ -33,24 +34,27 @@ def main() -> None:
     number, first, later = sys.argv[1:]
     # The terminal's Ctrl-C reaches the whole process group; the server ends after its forks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in first.split(","):
-        prepare(name)
+    if not all(map(prepare, first.split(","))):
+        sys.exit(1)
     run_job(serve(socket.socket(fileno=int(number)), list(filter(None, later.split(",")))))
 
 
-def prepare(name: str) -> None:
-    """Import a module, or call a function without arguments, for all forks to come."""
-    target = resolve_name(name)
-    if callable(target):
-        target()
-    if len(os.listdir("/proc/self/task")) > 1:
-        sys.exit(f"scoup: {name} has started a thread, so jobs are no longer forks.")
+def prepare(name: str) -> bool:
+    """Import a module, or call a function, for all forks to come; return whether forks are safe."""
+    with suppress(Exception):  # a job that needs the module says what is wrong with it
+        target = resolve_name(name)
+        if callable(target):
+            target()
     gc.freeze()  # a collection in a fork would copy the pages that it marks
+    is_alone = len(os.listdir("/proc/self/task")) == 1
+    if not is_alone:
+        sys.stderr.write(f"scoup: {name} has started a thread, so further jobs are no forks.\n")
+    return is_alone
 
 
 def serve(listener: socket.socket, later: list[str]) -> socket.socket:
     """Fork for every client, and return its connection in the fork; the server never returns."""
-    server, connections = os.getpid(), dict[int, socket.socket]()
+    server, address, connections = os.getpid(), listener.getsockname(), dict[int, socket.socket]()
     child_ended, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -59,30 +63,24 @@ def serve(listener: socket.socket, later: list[str]) -> socket.socket:
         poll.register(number, select.POLLIN)
     while True:
         ready = {number for number, _ in poll.poll(0 if later else None)}
-        if later and not ready:
-            prepare(later.pop(0))
         if sys.stdin.fileno() in ready:
-            _end(listener, connections)
+            _end(Path(address), connections)
         if child_ended in ready:
             os.read(child_ended, select.PIPE_BUF)
             _report_ended(connections, poll)
-        for pid, connection in connections.items():
-            if connection.fileno() in ready:
-                os.kill(pid, signal.SIGKILL)  # its client was killed
-        if listener.fileno() in ready:
-            connection, _ = listener.accept()
-            if not _is_own_user(connection):
-                connection.close()
-                continue
+        _kill_forks_of_killed_clients(connections, ready)
+        if listener.fileno() in ready and (connection := _accept(listener)):
             pid = os.fork()
             if not pid:
-                _leave_server(server)
-                for other in (listener, *connections.values()):
-                    other.close()
+                _leave_server(server, [listener, *connections.values()])
                 return connection
             connections[pid] = connection
             poll.register(connection, select.POLLRDHUP)
             _send(connection, b"\1")
+        if later and not ready and not prepare(later.pop(0)):
+            poll.unregister(listener)
+            listener.close()
+            later.clear()
 
 
 def run_job(connection: socket.socket) -> None:
@@ -106,7 +104,7 @@ def run_job(connection: socket.socket) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def _leave_server(server: int) -> None:
+def _leave_server(server: int, sockets: Iterable[socket.socket]) -> None:
     """Make a fork an ordinary process, which ends with the server."""
     libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != server:
@@ -114,6 +112,8 @@ def _leave_server(server: int) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for other in sockets:
+        other.close()
 
 
 def _report_ended(connections: dict[int, socket.socket], poll: select.poll) -> None:
@@ -128,9 +128,26 @@ def _report_ended(connections: dict[int, socket.socket], poll: select.poll) -> N
         connection.close()
 
 
+def _kill_forks_of_killed_clients(
+    connections: Mapping[int, socket.socket], ready: Container[int]
+) -> None:
+    for pid, connection in connections.items():
+        if connection.fileno() in ready:
+            os.kill(pid, signal.SIGKILL)
+
+
 def _send(connection: socket.socket, answer: bytes) -> None:
     with suppress(OSError):  # the client was killed
         connection.sendall(answer)
+
+
+def _accept(listener: socket.socket) -> socket.socket | None:
+    """Return the connection of a client, if it has the same user as the server."""
+    connection, _ = listener.accept()
+    if _is_own_user(connection):
+        return connection
+    connection.close()
+    return None
 
 
 def _is_own_user(connection: socket.socket) -> bool:
@@ -141,12 +158,11 @@ def _is_own_user(connection: socket.socket) -> bool:
     return struct.unpack(layout, credentials)[1] == os.getuid()
 
 
-def _end(listener: socket.socket, connections: dict[int, socket.socket]) -> None:
+def _end(address: Path, connections: Iterable[int]) -> None:
     """Kill the forks, remove the socket and its folder, and say what the server itself took."""
     for pid in connections:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    address = Path(listener.getsockname())
     with suppress(OSError):
         address.unlink()
         address.parent.rmdir()

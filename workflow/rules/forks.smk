@@ -48,3 +48,7 @@ def stop_fork_servers():
 
 onstart:
     start_fork_server()
+
+
+onerror:
+    stop_fork_servers()
