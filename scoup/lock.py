@@ -45,6 +45,16 @@ def claim(folder: Path) -> None:
         raise _refusal(file)
 
 
+def _leave_to_parent() -> None:
+    """Close the locks in a process that was forked: it may outlive the run that holds them."""
+    for file in _held.values():
+        file.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 def require_free(folder: Path) -> None:
     """Refuse to go on if another process has claimed the folder."""
     path = folder / LOCK

@@ -12,12 +12,14 @@ from scoup.lock import claim, require_free
 from scoup.run import run
 from tests.workflow.conftest import snakemake
 
+# It forks a child that outlives it, as the jobs of a killed run do.
 HOLDER = """
-import sys
+import os, sys
 from pathlib import Path
 from scoup.lock import claim
 claim(Path(sys.argv[1]))
-print("claimed", flush=True)
+if os.fork():
+    print("claimed", flush=True)
 sys.stdin.read()
 """
 SENTENCE = r"results: expected one run at a time in a folder, got another one \(process {} on "
