@@ -54,10 +54,9 @@ def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    values = block.values.values if isinstance(block.values, SparseTensor) else block.values
-    filled = (
-        values.size if isinstance(block.values, SparseTensor) else int(np.count_nonzero(values))
-    )
+    held = block.in_memory
+    values = held.values if isinstance(held, SparseTensor) else held
+    filled = values.size if isinstance(held, SparseTensor) else int(np.count_nonzero(values))
     cells = prod(block.shape)
     return {
         "shape": list(block.shape),

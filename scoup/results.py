@@ -44,7 +44,7 @@ def write_dataset(path: PathLike, dataset: Dataset) -> None:
         "blocks": [
             {
                 "shape": block.shape,
-                "values": _put_values(arrays, f"block{n}.values", block.values),
+                "values": _put_values(arrays, f"block{n}.values", block.in_memory),
                 "mask": _put_mask(arrays, f"block{n}.mask", block.mask),
             }
             for n, block in enumerate(dataset.data.blocks)
