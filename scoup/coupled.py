@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +182,21 @@ class Block:
         values, mask = _select(self.values, indices), _select(self.mask, indices)
         return Block(self.name, values, mask, self.factors)
 
+    def batches(self, cells: int) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates (N, n) and values (n,) of the non-zeros of a sparse block.
+
+        At most ``cells`` of them at a time; those on disk are read once.
+        """
+        values = self.values
+        shards = (
+            values.batches()
+            if isinstance(values, StreamedTensor)
+            else [(cast(SparseTensor, values).coords, cast(SparseTensor, values).values)]
+        )
+        for coords, numbers in shards:
+            for start in range(0, numbers.size, cells):
+                yield coords[:, start : start + cells], numbers[start : start + cells]
+
     def scaled(self, exponent: int) -> Block:
         """Return the block with its values multiplied by ``2^exponent``."""
         values = self.in_memory
@@ -311,31 +326,38 @@ class CoupledData:
         """
         return self.select_all([indices])[0]
 
+    def select_block(self, number: int, indices: Sequence[Array]) -> tuple[Block, float]:
+        """Return one block in memory restricted to ``indices``, and its weight."""
+        block = self.blocks[number]
+        part = block.select([indices[position] for position in block.factors])
+        if part.observed:
+            return part, self.block_weights[number]
+        weight = 0.0 if number else self.block_weights[0]
+        return Block(part.name, part.values, None, part.factors), weight
+
     def select_all(self, samples: Sequence[Sequence[Array]]) -> list[CoupledData]:
         """Return the data restricted to each of several ``indices``, see :meth:`select`.
 
         A tensor on disk is read once for all of them.
         """
         samples = [check_indices(indices, self.sizes) for indices in samples]
-        tensor = self.blocks[0]
-        tensors: Sequence[Any] = [tensor.values] * len(samples)
-        if isinstance(tensor.values, StreamedTensor):
-            tensors = tensor.values.select_all([indices[: self.ndim] for indices in samples])
-        return [self._select(*pair) for pair in zip(samples, tensors, strict=True)]
+        tensor, order = self.blocks[0], self.ndim
+        if not isinstance(tensor.values, StreamedTensor):
+            return [self._with_parts([self.select_block(0, s)], s) for s in samples]
+        tensors = tensor.values.select_all([indices[:order] for indices in samples])
+        selected = []
+        for indices in samples:
+            block = Block(tensor.name, tensors.pop(0), None, tensor.factors)
+            selected.append(self._with_parts([(block, self.block_weights[0])], indices))
+        return selected
 
-    def _select(self, indices: Sequence[Array], tensor: Array | SparseTensor) -> CoupledData:
-        """Restrict to ``indices``; the values of a tensor on disk, ``tensor``, are so already."""
-        weights, parts = list(self.block_weights), []
-        for number, block in enumerate(self.blocks):
-            if block.is_streamed:
-                part = Block(block.name, tensor, None, block.factors)
-            else:
-                part = block.select([indices[position] for position in block.factors])
-            if not part.observed:
-                part = Block(part.name, part.values, None, part.factors)
-                weights[number] *= number == 0
-            parts.append(part)
-        return CoupledData.from_blocks(parts, weights)
+    def _with_parts(
+        self, parts: list[tuple[Block, float]], indices: Sequence[Array]
+    ) -> CoupledData:
+        """Return a part of the tensor together with the matrices restricted to ``indices``."""
+        parts += [self.select_block(number, indices) for number in range(1, len(self.blocks))]
+        blocks, weights = zip(*parts, strict=True)
+        return CoupledData.from_blocks(blocks, weights)
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[Block], weights: str | Sequence[float]) -> CoupledData:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from scoup.sharded import (
     Shard,
     ShardedTensor,
     index_column,
+    labels_file,
 )
 from scoup.tensor import SparseTensor, check_shape
 
@@ -31,6 +33,23 @@ COMPRESSION, COMPRESSION_LEVEL = "zstd", 1
 
 # Coordinates (N, n) and values (n,).
 Cells = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Names of the modes, and the labels of each (None: its indices are positions).
+
+    >>> Modes.numbered(3).names
+    ('mode0', 'mode1', 'mode2')
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[Array | None, ...]
+
+    @classmethod
+    def numbered(cls, order: int) -> "Modes":
+        """Name modes by their numbers."""
+        return cls(tuple(f"mode{n}" for n in range(order)), (None,) * order)
 
 
 def shard_tensor(
@@ -65,41 +84,100 @@ def write_shards(
     shape: Sequence[int],
     folder: store.PathLike,
     shard_cells: int = SHARD_CELLS,
+    modes: Modes | None = None,
 ) -> ShardedTensor:
     """Write batches of cells, unique and sorted by the leading mode, as shards of a tensor.
 
     Shards have about ``shard_cells`` cells. The manifest is written last.
     """
-    shape, dtype = check_shape(shape), None
-    leading, target = leading_mode(shape), Path(folder)
-    density, squares, shards = [np.zeros(size) for size in shape], 0.0, list[Shard]()
-    for coords, values in _regrouped(batches, leading, shard_cells):
-        dtype = dtype or values.dtype
-        kernels.add_densities(coords, values, density)
-        squares += float(np.dot(values.astype(np.float64), values.astype(np.float64)))
-        shards.append(_write_shard(target, len(shards), coords, values, leading))
-    if dtype is None:
+    shape, target = check_shape(shape), Path(folder)
+    totals, shards = Totals.of(shape), list[Shard]()
+    for coords, values in _regrouped(batches, leading_mode(shape), shard_cells):
+        totals.add(coords, values)
+        shards.append(write_shard(target, len(shards), coords, values, leading_mode(shape)))
+    return write_manifest(target, shards, totals, modes or Modes.numbered(len(shape)))
+
+
+@dataclass(eq=False)
+class Totals:
+    """What is known of all cells so far, added up in their order.
+
+    >>> totals = Totals.of((1, 2, 1))
+    >>> totals.add(np.zeros((3, 1), np.int32), np.array([-2.0]))
+    >>> totals.norm2, totals.least, totals.densities[1].tolist()
+    (4.0, -2.0, [2.0, 0.0])
+    """
+
+    densities: list[Array]
+    norm2: float = 0.0
+    least: float = np.inf
+    most: float = -np.inf
+    whole: bool = True
+    dtypes: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, shape: Sequence[int]) -> "Totals":
+        """Begin with no cells."""
+        return cls([np.zeros(size) for size in shape])
+
+    def add(self, coords: Array, values: Array) -> None:
+        """Add further cells."""
+        doubles = values.astype(np.float64)
+        kernels.add_densities(coords, doubles, self.densities)
+        self.norm2 += float(np.dot(doubles, doubles))
+        self.least = min(self.least, float(doubles.min()))
+        self.most = max(self.most, float(doubles.max()))
+        self.whole = self.whole and bool((doubles == np.rint(doubles)).all())
+        self.dtypes.add(str(values.dtype))
+
+
+def write_manifest(
+    folder: Path, shards: Sequence[Shard], totals: Totals, modes: Modes
+) -> ShardedTensor:
+    """Write labels, densities and, last of all, the manifest."""
+    shape = tuple(density.size for density in totals.densities)
+    if not shards:
         raise ScoupError.expected("tensor", "at least one non-zero", "none")
-    arrays = {f"mode{mode}": total for mode, total in enumerate(density)}
-    store.write_archive(target / DENSITIES_FILE, DENSITIES_KIND, {}, arrays)
-    manifest = Manifest(shape, str(dtype), leading, squares, tuple(shards))
-    store.write_json(target / MANIFEST_FILE, vars(manifest) | {"shards": [vars(s) for s in shards]})
-    return ShardedTensor(target, manifest)
+    arrays = {f"mode{mode}": total for mode, total in enumerate(totals.densities)}
+    store.write_archive(folder / DENSITIES_FILE, DENSITIES_KIND, {}, arrays)
+    labels = tuple(_write_labels(folder, mode, ids) for mode, ids in enumerate(modes.labels))
+    manifest = Manifest(
+        shape, max(totals.dtypes), leading_mode(shape), totals.norm2, totals.least, totals.most,
+        totals.whole, modes.names, labels, tuple(shards),
+    )  # fmt: skip
+    document = vars(manifest) | {"shards": [vars(shard) for shard in shards]}
+    store.write_json(folder / MANIFEST_FILE, document)
+    return ShardedTensor(folder, manifest)
 
 
-def _write_shard(folder: Path, number: int, coords: Array, values: Array, leading: int) -> Shard:
+def _write_labels(folder: Path, mode: int, labels: Array | None) -> str:
+    """Write the labels of a mode, if it has any; return the checksum of the file."""
+    if labels is None:
+        return ""
+    return _write_table(folder / labels_file(mode), pa.table({"label": labels.tolist()}))
+
+
+def write_shard(folder: Path, number: int, coords: Array, values: Array, leading: int) -> Shard:
+    """Write one shard of sorted cells."""
     names = [index_column(mode) for mode in range(len(coords))]
     columns = dict(zip(names, coords, strict=True)) | {"value": values}
     encoding = dict.fromkeys(names, "BYTE_STREAM_SPLIT") | {names[leading]: "DELTA_BINARY_PACKED"}
+    file = f"cells-{number:05d}.parquet"
+    checksum = _write_table(
+        folder / file, pa.table(columns), use_dictionary=["value"], column_encoding=encoding
+    )
+    return Shard(file, values.size, int(coords[leading, 0]), int(coords[leading, -1]), checksum)
+
+
+def _write_table(path: Path, table: pa.Table, **options: object) -> str:
+    """Write a Parquet file and return its checksum."""
     buffer = io.BytesIO()
     parquet.write_table(
-        pa.table(columns), buffer, row_group_size=ROW_GROUP_CELLS, compression=COMPRESSION,
-        compression_level=COMPRESSION_LEVEL, use_dictionary=["value"], column_encoding=encoding,
+        table, buffer, row_group_size=ROW_GROUP_CELLS, compression=COMPRESSION,
+        compression_level=COMPRESSION_LEVEL, **options,
     )  # fmt: skip
-    content, file = buffer.getvalue(), f"cells-{number:05d}.parquet"
-    store.write_bytes(folder / file, content)
-    first, last = int(coords[leading, 0]), int(coords[leading, -1])
-    return Shard(file, values.size, first, last, hashlib.sha256(content).hexdigest())
+    store.write_bytes(path, buffer.getvalue())
+    return hashlib.sha256(buffer.getvalue()).hexdigest()
 
 
 def _regrouped(batches: Iterable[Cells], leading: int, shard_cells: int) -> Iterator[Cells]:

@@ -2,9 +2,10 @@
 
 The folder holds ``cells-00000.parquet``, ``cells-00001.parquet``, ... with one int32 column per
 mode (``index0``, ``index1``, ...) and a column ``value`` of float32 or float64, the densities of
-all modes (``densities.npz``), and ``manifest.json``, which is written last: a folder without it is
-incomplete. Cells are unique and sorted by the *leading* mode, the longest one, whose indices are
-never divided between shards. So a row of its factor depends on the cells of one shard.
+all modes (``densities.npz``), perhaps labels (``labels-0.parquet``, ...) and ``manifest.json``,
+which is written last: a folder without it is incomplete. Cells are unique and sorted by the
+*leading* mode, the longest one, whose indices are never divided between shards. So a row of its
+factor depends on the cells of one shard.
 
 Every pass adds up float64 sums of whole shards in the order of the shards: threads and the memory
 limit change no byte of the result.
@@ -49,6 +50,15 @@ def index_column(mode: int) -> str:
     return f"index{mode}"
 
 
+def labels_file(mode: int) -> str:
+    """Return the name of the file with the labels of a mode.
+
+    >>> labels_file(2)
+    'labels-2.parquet'
+    """
+    return f"labels-{mode}.parquet"
+
+
 @dataclass(frozen=True)
 class Shard:
     """One Parquet file: ``cells`` cells, whose leading indices lie in ``first`` to ``last``."""
@@ -64,7 +74,12 @@ class Shard:
 class Manifest:
     """What a folder of shards holds.
 
-    >>> Manifest((4, 3, 2), "float64", 0, 0.0, ()).cells
+    ``least``, ``most`` and ``whole`` describe the values: their range, and whether all are whole
+    numbers. ``names`` are those of the modes; ``labels`` are the checksums of their files of
+    labels, empty for a mode whose indices are positions.
+
+    >>> texts, none = ("user", "item", "day"), ("", "", "")
+    >>> Manifest((4, 3, 2), "float64", 0, 14.0, 1.0, 3.0, True, texts, none, ()).cells
     0
     """
 
@@ -72,11 +87,18 @@ class Manifest:
     dtype: str
     leading: int
     norm2: float
+    least: float
+    most: float
+    whole: bool
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
     shards: tuple[Shard, ...]
     version: int = LAYOUT_VERSION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_shape(self.shape))
+        for name in ("names", "labels"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         shards = (s if isinstance(s, Shard) else Shard(**s) for s in self.shards)
         object.__setattr__(self, "shards", tuple(shards))
         if self.version != LAYOUT_VERSION or self.dtype not in ("float32", "float64"):
@@ -115,6 +137,7 @@ class ShardedTensor(StreamedTensor):
         self.folder, self.manifest = Path(folder), manifest
         self.shape, self.dtype = manifest.shape, np.dtype(manifest.dtype)
         self.nnz, self.norm2 = manifest.cells, manifest.norm2
+        self.least, self.most, self.whole = manifest.least, manifest.most, manifest.whole
         self.memory_limit = available_bytes() // 4 if memory_limit is None else int(memory_limit)
         self._verified: set[str] = set()
         largest = max((shard.cells for shard in manifest.shards), default=0)
@@ -136,11 +159,6 @@ class ShardedTensor(StreamedTensor):
             return cls(folder, Manifest(**content), memory_limit)
         raise DamagedFileError(str(path), "manifest", "unknown keys")
 
-    @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return len(self.shape)
-
     def work_bytes(self, cells: int) -> int:
         """Return the bytes that a shard of so many cells takes while it is worked on."""
         return cells * (WORK_BYTES_PER_INDEX * self.ndim + WORK_BYTES_PER_VALUE)
@@ -150,19 +168,34 @@ class ShardedTensor(StreamedTensor):
         arrays = store.read_archive(self.folder / DENSITIES_FILE, DENSITIES_KIND)[1]
         return [arrays[f"mode{mode}"] for mode in range(self.ndim)]
 
+    def labels(self, mode: int) -> Array | None:
+        """Return the labels of a mode; None if its indices are positions."""
+        if not self.manifest.labels[mode]:
+            return None
+        table = self._table(labels_file(mode), self.manifest.labels[mode])
+        return np.asarray(table.column("label").to_pylist())
+
+    def batches(self) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates (N, n) and float64 values (n,) of each shard."""
+        return self._pass(self.read)
+
     def read(self, shard: Shard) -> tuple[Array, Array]:
-        """Return coordinates (N, n) and float64 values (n,) of one shard, verified once."""
-        path = self.folder / shard.file
-        content = path.read_bytes() if path.exists() else b""
-        if shard.file not in self._verified:
-            if hashlib.sha256(content).hexdigest() != shard.sha256:
-                raise DamagedFileError(str(path), "shard", "another checksum")
-            self._verified.add(shard.file)
-        table = parquet.read_table(pa.BufferReader(content), use_threads=False)
+        """Return coordinates (N, n) and float64 values (n,) of one shard."""
+        table = self._table(shard.file, shard.sha256)
         coords = np.empty((self.ndim, table.num_rows), np.int32)
         for mode in range(self.ndim):
             coords[mode] = table.column(index_column(mode)).to_numpy()
         return coords, table.column("value").to_numpy().astype(np.float64)
+
+    def _table(self, file: str, sha256: str) -> pa.Table:
+        """Read a Parquet file, in one gulp; its checksum is verified the first time."""
+        path = self.folder / file
+        content = path.read_bytes() if path.exists() else b""
+        if file not in self._verified:
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise DamagedFileError(str(path), "shard", "another checksum")
+            self._verified.add(file)
+        return parquet.read_table(pa.BufferReader(content), use_threads=False)
 
     def select_all(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
         """Return the sub-tensor of each sample, in one pass for every 64 of them.
@@ -175,6 +208,18 @@ class ShardedTensor(StreamedTensor):
             selected += self._select_some(samples[first : first + MASK_BITS])
         return selected
 
+    def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
+        """Return the number of cells of each sample (at most 64 of them), in one pass."""
+        masks = tuple(_masks(size, mode, samples) for mode, size in enumerate(self.shape))
+        bits = np.arange(len(samples), dtype=np.uint64)
+
+        def work(shard: Shard) -> Array:
+            member = _members(self.read(shard)[0], masks)
+            member, counts = np.unique(member, return_counts=True)
+            return counts @ ((member[:, None] >> bits) & np.uint64(1)).astype(np.int64)
+
+        return [int(count) for count in sum(self._pass(work))]
+
     def _select_some(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
         masks = tuple(_masks(size, mode, samples) for mode, size in enumerate(self.shape))
         finders = [[_Finder(index) for index in indices] for indices in samples]
@@ -182,8 +227,7 @@ class ShardedTensor(StreamedTensor):
 
         def work(shard: Shard) -> list[tuple[Array, Array]]:
             coords, values = self.read(shard)
-            member = np.empty(values.size, np.uint64)
-            _intersect(read_only(coords), masks, member)
+            member = _members(coords, masks)
             hits = np.flatnonzero(member)
             return [_pick(coords, values, hits, member, n, f) for n, f in enumerate(finders)]
 
@@ -269,6 +313,13 @@ def _masks(size: int, mode: int, samples: Sequence[Sequence[Array]]) -> Array:
     for number, indices in enumerate(samples):
         masks[indices[mode]] |= np.uint64(1 << number)
     return masks
+
+
+def _members(coords: Array, masks: tuple[Array, ...]) -> Array:
+    """Return for each cell the mask of the samples that hold it."""
+    member = np.empty(coords.shape[1], np.uint64)
+    _intersect(read_only(coords), masks, member)
+    return member
 
 
 def _pick(

@@ -376,6 +376,23 @@ def terms_of(data: CoupledData) -> list[Term]:
     return [_term_of(block, weight) for block, weight in blocks]
 
 
+def terms_on(data: CoupledData, rows: Sequence[Array]) -> list[Term]:
+    """Return the terms of the data at ``rows``, one array for each of ``[*modes, *sides]``.
+
+    The cells of a tensor on disk stay there.
+
+    >>> rows = [np.arange(1), np.arange(2), np.arange(2)]
+    >>> [term.norm2 for term in terms_on(CoupledData(np.ones((2, 2, 2))), rows)]
+    [4.0]
+    """
+    tensor, *_ = data.blocks
+    if not tensor.is_streamed:
+        return terms_of(data.select(rows))
+    whole = StreamedTerm(tensor, data.block_weights[0], rows=rows[: data.ndim])
+    parts = [data.select_block(number, rows) for number in range(1, len(data.blocks))]
+    return [whole, *(_term_of(block, weight) for block, weight in parts)]
+
+
 def _term_of(block: Block, weight: float, exponent: int = 0) -> Term:
     if block.is_streamed:
         return StreamedTerm(block, weight, exponent)
