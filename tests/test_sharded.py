@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CMTF, SCOUP, CoupledData, kernels, machine
+from scoup.coupled import Dataset
 from scoup.errors import DamagedFileError, ScoupError
+from scoup.inspect import inspect
+from scoup.listing import members
+from scoup.metrics import core_consistency
+from scoup.records import Labels
 from scoup.sample import densities
 from scoup.shard import shard_tensor, write_shards
 from scoup.sharded import MANIFEST_FILE, ShardedTensor
@@ -33,7 +38,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("shards")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(tensor=tensors(counts=True), cells=st.integers(1, 50), threads=st.sampled_from([1, 2]))
 def test_densities_and_samples_equal_those_in_memory(folder, tensor, cells, threads):
     sharded = shard_tensor(tensor, folder, cells)
@@ -55,7 +60,7 @@ def test_densities_and_samples_equal_those_in_memory(folder, tensor, cells, thre
         assert part.values.tobytes() == expected.values.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(tensor=tensors(), cells=st.integers(1, 50), rank=st.integers(1, 10))
 def test_products_equal_those_in_memory(folder, tensor, cells, rank):
     sharded = shard_tensor(tensor, folder, cells)
@@ -68,7 +73,7 @@ def test_products_equal_those_in_memory(folder, tensor, cells, rank):
         np.testing.assert_allclose(sharded.mttkrp(factors, mode), expected, rtol=1e-10, atol=1e-10)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(tensor=tensors(), cells=st.integers(1, 50), batch=st.integers(1, 30))
 def test_shards_do_not_depend_on_the_batches_they_come_in(folder, tensor, cells, batch):
     whole = shard_tensor(tensor, folder, cells).manifest
@@ -79,21 +84,59 @@ def test_shards_do_not_depend_on_the_batches_they_come_in(folder, tensor, cells,
     assert write_shards(batches, tensor.shape, folder, cells).manifest == whole
 
 
-@pytest.mark.parametrize("finish", ["none", "refit", "complete"])
-def test_estimators_take_shards(tmp_path, finish):
-    data, _ = planted((40, 30, 12), 2, seed=0, noise=0.01)
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory):
+    """The same sparse data with a matrix, on disk and in memory."""
+    data, _ = planted((24, 30, 12), 2, seed=0, noise=0.01)
     tensor = SparseTensor.from_dense(np.where(np.abs(data.tensor) > 0.5, data.tensor, 0))
-    matrices = data.matrices
-    memory = CoupledData(tensor, matrices)
-    disk = CoupledData(shard_tensor(tensor, tmp_path, 1000), matrices)
-    settings_of = {"rank": 2, "sampling": 2, "repetitions": 3, "finish": finish, "seed": 1}
-    ours, theirs = (SCOUP(**settings_of).fit(side) for side in (disk, memory))
-    for one, other in zip(ours.factors_.flat, theirs.factors_.flat, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
-    full = CMTF(rank=2, max_iter=10, tol=0)
-    costs = [full.fit(side).report_.cost for side in (disk, memory)]
-    assert np.isclose(*costs, rtol=1e-10)
-    assert np.isclose(full.score(disk), full.score(memory), rtol=1e-10)
+    sharded = shard_tensor(tensor, tmp_path_factory.mktemp("sides"), 1500)
+    assert len(sharded.manifest.shards) > 2
+    return CoupledData(sharded, data.matrices), CoupledData(tensor, data.matrices)
+
+
+def assert_same_factors(ours, theirs):
+    for one, other in zip(ours.flat, theirs.flat, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10 * np.abs(other).max())
+
+
+@pytest.mark.parametrize(
+    ("finish", "merge"),
+    [*((finish, "joint") for finish in members("scoup.finishes")), ("none", "paper"),
+     ("refit", "authors")],
+)  # fmt: skip
+def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
+    plan = {"sampling": 2, "repetitions": 3, "init": "random", "max_iter": 5}
+    on_disk, in_memory = (SCOUP(2, finish=finish, merge=merge, **plan).fit(side) for side in sides)
+    assert_same_factors(on_disk.factors_, in_memory.factors_)
+    assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
+
+
+def test_als_finds_the_same_model_on_disk(sides):
+    models = [CMTF(2, init="random", max_iter=8, tol=0).fit(side) for side in sides]
+    assert_same_factors(*(model.factors_ for model in models))
+    scores = [model.score(side) for model, side in zip(models, sides, strict=True)]
+    assert np.isclose(*scores, rtol=1e-10)
+    cores = [core_consistency(side, models[0].factors_) for side in sides]
+    assert np.isclose(*cores, rtol=1e-8)
+    rows = np.ones((1, sides[0].sizes[-1]))
+    assert np.allclose(*(model.predict(rows) for model in models), rtol=1e-8)
+
+
+def test_a_merge_reads_the_cells_in_passes(sides, monkeypatch):
+    calls = []
+    for name in ("select_all", "mttkrp"):
+        original = getattr(ShardedTensor, name)
+
+        def count(self, *rest, name=name, original=original):
+            calls.append(name)
+            return original(self, *rest)
+
+        monkeypatch.setattr(ShardedTensor, name, count)
+    SCOUP(2, sampling=2, init="random", max_iter=3, finish="complete").fit(sides[0])
+    # One pass extracts all samples; the merge never takes the cells of covered rows into memory.
+    # Three sweeps over covered rows and one over all rows take three passes each.
+    assert calls == ["select_all"] + ["mttkrp"] * calls.count("mttkrp")
+    assert calls.count("mttkrp") <= 14
 
 
 def test_bytes_depend_neither_on_threads_nor_on_the_memory_limit(tmp_path):
@@ -107,6 +150,18 @@ def test_bytes_depend_neither_on_threads_nor_on_the_memory_limit(tmp_path):
             sharded = ShardedTensor.open(tmp_path, memory_limit=limit)
             products.append([sharded.mttkrp(factors, mode).tobytes() for mode in range(3)])
     assert products[0] == products[1] == products[2]
+
+
+def test_inspection_says_the_same_of_data_on_disk(sides):
+    facts = []
+    for side in sides:
+        labels = tuple(Labels(f"m{n}", np.arange(size)) for n, size in enumerate(side.sizes))
+        facts.append(inspect(Dataset(side, labels, facts={"left_out": [0]})))
+    heaviest = [[mode.pop("heaviest")[0]["index"] for mode in f["tensor"]["modes"]] for f in facts]
+    assert heaviest[0] == heaviest[1]
+    assert facts[0]["tensor"] == facts[1]["tensor"]
+    assert facts[0]["advice"]["sampling"] == facts[1]["advice"]["sampling"]
+    assert "13 times" in facts[0]["advice"]["because"][2]
 
 
 def test_a_damaged_shard_is_named(tmp_path):
