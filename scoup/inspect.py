@@ -55,10 +55,7 @@ def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
 
 def _block(block: Block) -> dict[str, Any]:
     cells, values = prod(block.shape), block.values
-    if isinstance(values, np.ndarray):
-        filled = int(np.count_nonzero(values))
-    else:
-        filled = values.nnz
+    filled = int(np.count_nonzero(values)) if isinstance(values, np.ndarray) else values.nnz
     return {
         "shape": list(block.shape),
         "sparse": block.is_sparse,

@@ -37,7 +37,9 @@ Cells = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Names of the modes, and the labels of each (None: its indices are positions).
+    """Names of the modes, and the labels of each.
+
+    A mode without labels (None) has positions, which its users count from ``first_index``.
 
     >>> Modes.numbered(3).names
     ('mode0', 'mode1', 'mode2')
@@ -45,6 +47,7 @@ class Modes:
 
     names: tuple[str, ...]
     labels: tuple[Array | None, ...]
+    first_index: int = 0
 
     @classmethod
     def numbered(cls, order: int) -> "Modes":
@@ -143,7 +146,7 @@ def write_manifest(
     labels = tuple(_write_labels(folder, mode, ids) for mode, ids in enumerate(modes.labels))
     manifest = Manifest(
         shape, max(totals.dtypes), leading_mode(shape), totals.norm2, totals.least, totals.most,
-        totals.whole, modes.names, labels, tuple(shards),
+        totals.whole, modes.names, labels, tuple(shards), modes.first_index,
     )  # fmt: skip
     document = vars(manifest) | {"shards": [vars(shard) for shard in shards]}
     store.write_json(folder / MANIFEST_FILE, document)

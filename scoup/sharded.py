@@ -76,7 +76,7 @@ class Manifest:
 
     ``least``, ``most`` and ``whole`` describe the values: their range, and whether all are whole
     numbers. ``names`` are those of the modes; ``labels`` are the checksums of their files of
-    labels, empty for a mode whose indices are positions.
+    labels, empty for a mode whose indices are positions, counted from ``first_index``.
 
     >>> texts, none = ("user", "item", "day"), ("", "", "")
     >>> Manifest((4, 3, 2), "float64", 0, 14.0, 1.0, 3.0, True, texts, none, ()).cells
@@ -93,6 +93,7 @@ class Manifest:
     names: tuple[str, ...]
     labels: tuple[str, ...]
     shards: tuple[Shard, ...]
+    first_index: int = 0
     version: int = LAYOUT_VERSION
 
     def __post_init__(self) -> None:
@@ -168,10 +169,10 @@ class ShardedTensor(StreamedTensor):
         arrays = store.read_archive(self.folder / DENSITIES_FILE, DENSITIES_KIND)[1]
         return [arrays[f"mode{mode}"] for mode in range(self.ndim)]
 
-    def labels(self, mode: int) -> Array | None:
-        """Return the labels of a mode; None if its indices are positions."""
+    def labels(self, mode: int) -> Array:
+        """Return the labels of a mode, or the positions of its indices."""
         if not self.manifest.labels[mode]:
-            return None
+            return np.arange(self.shape[mode]) + self.manifest.first_index
         table = self._table(labels_file(mode), self.manifest.labels[mode])
         return np.asarray(table.column("label").to_pylist())
 
