@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from scoup import results
+from scoup.experiments import names
 from scoup.seeds import generator
 from tests.workflow.conftest import planned, snakemake, succeeded
 
@@ -31,12 +32,11 @@ def asked(tmp_path):
     }
     mine = {"kind": "files", "source": "local", "size": "full", "seed": 0, "options": options}
     small = {"rank": 2, "max_iter": 5, "init": "random"}
-    others = ("accuracy", "speedup", "missing", "clusters", "rank")
     config = {
         "datasets": {"mine": mine},
         "plans": {"full": small, "sparse2": small},
         "experiments": {
-            **dict.fromkeys(others),
+            **dict.fromkeys(names()),
             "sparsity": {
                 "datasets": ["mine"],
                 "plans": ["sparse2"],
