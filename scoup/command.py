@@ -11,9 +11,9 @@ from textwrap import fill
 from typing import Any
 
 from scoup import __version__, store
-from scoup.datasets import Traits
-from scoup.datasets.files import Options, traits
+from scoup.datasets import Traits, kind
 from scoup.datasets.files.couple import couple_files
+from scoup.datasets.shards.couple import couple_shards
 from scoup.errors import ScoupError
 from scoup.extras import require
 from scoup.formats import descriptions
@@ -179,10 +179,14 @@ def _read(request: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
     """
     labels = dict(map(_labels, request.labels))
     guessed = guess(request.files, _columns(request), request.value, labels)
-    options = Options(**guessed.options)
-    dataset = couple_files(options, content=guessed.content)
-    facts = {**inspect(dataset), "options": guessed.options, "hints": guessed.hints}
-    return facts, traits(options)
+    declaration = kind(guessed.kind)
+    options = declaration.Options(**guessed.options)
+    if guessed.kind == "shards":
+        dataset = couple_shards(guessed.content.values, options)
+    else:
+        dataset = couple_files(options, content=guessed.content)
+    facts = {"kind": guessed.kind, "options": guessed.options, "hints": guessed.hints}
+    return {**inspect(dataset), **facts}, declaration.traits(options)
 
 
 def _columns(request: argparse.Namespace) -> list[str] | None:
@@ -198,7 +202,8 @@ def _labels(argument: str) -> tuple[str, str]:
 
 def _inspect(request: argparse.Namespace) -> int:
     facts, known = _read(request)
-    facts["skipped"] = choose("data", facts, known)[1]
+    if facts["kind"] == "files":
+        facts["skipped"] = choose("data", facts, known)[1]
     as_json = json.dumps(store.plain(facts), indent=2) + "\n"
     sys.stdout.write(as_json if request.json else printable(text(facts)))
     return 0
@@ -211,6 +216,9 @@ def _new(request: argparse.Namespace) -> int:
     if target.exists():
         raise ScoupError(f"{target}: it is there already; remove it or take another name.")
     facts, known = _read(request)
+    if facts["kind"] != "files":
+        hint = "docs/shards.md has a configuration for a tensor on disk"
+        raise ScoupError.expected("FILE", "files that fit in memory", "shards", hint)
     call = f"{command_name()} run {target}"
     store.write_text(target, configuration(request.name, facts, known, call))
     hints = "".join(f"hint: {hint}\n" for hint in facts["hints"])

@@ -237,8 +237,11 @@ def _about_values(data: CoupledData) -> list[str]:
 def text(facts: Mapping[str, Any]) -> str:
     """Write facts for people to read; ``options`` among them say which files were read, and how."""
     tensor, options = facts["tensor"], facts["options"]
-    files = [options["tensor"]["file"], *(matrix["file"] for matrix in options.get("matrices", []))]
-    lines = [_line(files[0], tensor), *_values(options["tensor"])]
+    source = options["tensor"]
+    on_disk = isinstance(source, str)  # the folder of its shards
+    files = [source if on_disk else source["file"]]
+    files += [matrix["file"] for matrix in options.get("matrices", [])]
+    lines = [_line(files[0], tensor), *([] if on_disk else _values(source))]
     for mode in tensor["modes"]:
         heavy = ", ".join(f"{top['label']} {_percent(top['share'])}" for top in mode["heaviest"])
         empty = f", {mode['empty']} empty" if mode["empty"] else ""

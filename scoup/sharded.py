@@ -15,7 +15,6 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -155,10 +154,11 @@ class ShardedTensor(StreamedTensor):
         if not path.exists():
             hint = "write it with: scoup shard FILE -o FOLDER"
             raise ScoupError.expected(str(folder), "a folder of shards", f"no {path.name}", hint)
-        content = store.read_json(path)
-        with suppress(TypeError):
-            return cls(folder, Manifest(**content), memory_limit)
-        raise DamagedFileError(str(path), "manifest", "unknown keys")
+        try:
+            manifest = Manifest(**store.read_json(path))
+        except TypeError:
+            raise DamagedFileError(str(path), "manifest", "unknown keys") from None
+        return cls(folder, manifest, memory_limit)
 
     def work_bytes(self, cells: int) -> int:
         """Return the bytes that a shard of so many cells takes while it is worked on."""

@@ -100,6 +100,10 @@ def test_what_cannot_be_ingested_is_refused_in_a_sentence(tmp_path, capsys):
     assert "shape 9 x 40 x 5" in capsys.readouterr().out
     assert main(["shard", str(path), "-o", str(tmp_path / "events.shards")]) == 2
     assert "the shards are there already" in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "events.shards")]) == 0
+    assert "the tensor stays on disk" in capsys.readouterr().out
+    assert main(["new", "events", str(tmp_path / "events.shards")]) == 2
+    assert "expected files that fit in memory, got shards" in capsys.readouterr().err
     bad = pd.DataFrame({"index0": [-1], "index1": [0], "index2": [0], "value": [1.0]})
     bad.to_parquet(tmp_path / "bad.parquet", index=False)
     with pytest.raises(ScoupError, match="expected whole numbers from 0"):
