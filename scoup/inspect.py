@@ -198,7 +198,7 @@ def _about_solver(data: CoupledData) -> list[str]:
     if data.blocks[0].is_streamed:
         return [
             "solver als, init random: the tensor stays on disk, and each sweep reads it once per "
-            "mode; SCOUP with finish 'complete' reads it about 13 times in all"
+            "mode; SCOUP with finish 'complete' reads it about 16 times in all"
         ]
     if data.blocks[0].is_sparse:
         return [

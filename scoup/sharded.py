@@ -140,6 +140,7 @@ class ShardedTensor(StreamedTensor):
         self.least, self.most, self.whole = manifest.least, manifest.most, manifest.whole
         self.memory_limit = available_bytes() // 4 if memory_limit is None else int(memory_limit)
         self._verified: set[str] = set()
+        self.passes = 0  # how often all shards were read
         largest = max((shard.cells for shard in manifest.shards), default=0)
         if self.work_bytes(largest) > self.memory_limit:
             need = f"{self.work_bytes(largest) / 1e6:.0f} MB for a shard of {largest:,} cells"
@@ -281,6 +282,7 @@ class ShardedTensor(StreamedTensor):
 
     def _pass(self, work: Callable[[Shard], Any]) -> Iterator[Any]:
         """Yield ``work(shard)`` in the order of the shards, a few of them at work at a time."""
+        self.passes += 1
         shards = self.manifest.shards
         largest = max((self.work_bytes(shard.cells) for shard in shards), default=1)
         workers = max(1, min(kernel_threads(), self.memory_limit // max(largest, 1)))

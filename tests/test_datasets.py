@@ -71,6 +71,7 @@ def traits_of(dataset):
         matrices=modes,
         missing=any(block.mask is not None for block in dataset.data.blocks),
         categories="category" in labels[modes[0] if modes else 0].columns,
+        on_disk=tensor.is_streamed,
     )
 
 

@@ -161,7 +161,7 @@ def test_inspection_says_the_same_of_data_on_disk(sides):
     assert heaviest[0] == heaviest[1]
     assert facts[0]["tensor"] == facts[1]["tensor"]
     assert facts[0]["advice"]["sampling"] == facts[1]["advice"]["sampling"]
-    assert "13 times" in facts[0]["advice"]["because"][2]
+    assert "16 times" in facts[0]["advice"]["because"][2]
 
 
 def test_a_damaged_shard_is_named(tmp_path):

@@ -7,6 +7,7 @@ from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.clusters import measure as clusters
 from scoup.experiments.coupling import measure as coupling
 from scoup.experiments.missing import measure as missing
+from scoup.experiments.scale import measure as scale
 from scoup.experiments.speedup import measure as speedup
 from scoup.experiments.speedup import pinv
 from scoup.records import Context
@@ -67,9 +68,27 @@ def of_coupling(value):
     ]
 
 
+def of_scale(value):
+    """ALS explains as much after as many passes, and any users look like a group."""
+    here, share = context("scale"), min(value, 1.0)
+    return [
+        here.metric(scale.CELLS, 1e6),
+        here.metric(scale.PASSES, 13, contender=scale.SAMPLED),
+        *(
+            here.metric(EXPLAINED, value, contender=name, passes=13)
+            for name in (scale.SAMPLED, scale.EARLY)
+        ),
+        *(
+            here.metric(scale.FOUND, share, contender=name, group=0, members=20)
+            for name in (scale.SAMPLED, scale.HEAVIEST, scale.ANYBODY)
+        ),
+    ]
+
+
 NULLS = {
     "clusters": of_clusters,
     "coupling": of_coupling,
     "missing": of_missing,
+    "scale": of_scale,
     "speedup": of_speedup,
 }

@@ -55,7 +55,7 @@ SIZES = {
 
 def traits(options: Options) -> Traits:
     """Return what is known before any file is read."""
-    return Traits(("user", "page", "day"), sparse=True)
+    return Traits(("user", "page", "day"), sparse=True, on_disk=True)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

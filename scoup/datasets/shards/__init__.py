@@ -32,7 +32,7 @@ def traits(options: Options) -> Traits:
     names = tuple(_manifest(options)["names"])
     modes = tuple(mode_of(source, names) for source in options.matrices)
     missing = any(source.missing or source.observed for source in options.matrices)
-    return Traits(names, True, modes, missing)
+    return Traits(names, True, modes, missing, on_disk=True)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:
