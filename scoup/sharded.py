@@ -27,6 +27,7 @@ from scoup import store
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.kernels import rows
 from scoup.kernels.fibres import read_only
+from scoup.kernels.membership import MASK_BITS, members_of, sample_masks
 from scoup.machine import available_bytes, kernel_threads
 from scoup.records import Array
 from scoup.tensor import SparseTensor, StreamedTensor, check_shape
@@ -34,8 +35,6 @@ from scoup.tensor import SparseTensor, StreamedTensor, check_shape
 MANIFEST_FILE, DENSITIES_FILE = "manifest.json", "densities.npz"
 DENSITIES_KIND = "densities of shards"
 LAYOUT_VERSION = 1
-# One bit of a mask for each of the samples that a single pass extracts.
-MASK_BITS = 64
 # A cell of a shard at work: its file, the decoded columns, and float64 values.
 WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 10, 24
 
@@ -212,24 +211,24 @@ class ShardedTensor(StreamedTensor):
 
     def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
         """Return the number of cells of each sample (at most 64 of them), in one pass."""
-        masks = tuple(_masks(size, mode, samples) for mode, size in enumerate(self.shape))
+        masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
         bits = np.arange(len(samples), dtype=np.uint64)
 
         def work(shard: Shard) -> Array:
-            member = _members(self.read(shard)[0], masks)
+            member = members_of(self.read(shard)[0], masks)
             member, counts = np.unique(member, return_counts=True)
             return counts @ ((member[:, None] >> bits) & np.uint64(1)).astype(np.int64)
 
         return [int(count) for count in sum(self._pass(work))]
 
     def _select_some(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
-        masks = tuple(_masks(size, mode, samples) for mode, size in enumerate(self.shape))
+        masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
         finders = [[_Finder(index) for index in indices] for indices in samples]
         pieces: list[list[tuple[Array, Array]]] = [[] for _ in samples]
 
         def work(shard: Shard) -> list[tuple[Array, Array]]:
             coords, values = self.read(shard)
-            member = _members(coords, masks)
+            member = members_of(coords, masks)
             hits = np.flatnonzero(member)
             return [_pick(coords, values, hits, member, n, f) for n, f in enumerate(finders)]
 
@@ -310,21 +309,6 @@ class _Finder:
         return self._order[np.searchsorted(self._sorted, wanted)]
 
 
-def _masks(size: int, mode: int, samples: Sequence[Sequence[Array]]) -> Array:
-    """Return the mask of each index of a mode: bit k is set if sample k holds it."""
-    masks = np.zeros(size, np.uint64)
-    for number, indices in enumerate(samples):
-        masks[indices[mode]] |= np.uint64(1 << number)
-    return masks
-
-
-def _members(coords: Array, masks: tuple[Array, ...]) -> Array:
-    """Return for each cell the mask of the samples that hold it."""
-    member = np.empty(coords.shape[1], np.uint64)
-    _intersect(read_only(coords), masks, member)
-    return member
-
-
 def _pick(
     coords: Array,
     values: Array,
@@ -339,13 +323,3 @@ def _pick(
     for row, coord, find in zip(inside, coords, finders, strict=True):
         row[:] = find(coord[chosen])
     return inside, values[chosen]
-
-
-@rows.jit
-def _intersect(coords, masks, member):
-    """``member[t] = AND over modes of masks[n][coords[n, t]]``."""
-    for t in range(member.size):
-        mask = masks[0][coords[0, t]]
-        for n in range(1, len(masks)):
-            mask &= masks[n][coords[n, t]]
-        member[t] = mask

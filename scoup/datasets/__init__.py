@@ -173,7 +173,7 @@ def simulated_kinds() -> tuple[str, ...]:
     """Return the kinds that can be simulated.
 
     >>> simulated_kinds()
-    ('brainq', 'facebook', 'random')
+    ('brainq', 'events', 'facebook', 'random')
     """
     return tuple(name for name in members(__name__) if "simulate" in members(f"{__name__}.{name}"))
 
