@@ -28,7 +28,6 @@ def scale(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
             axes.set_title(dataset)
         row[0].set(xlabel="passes over the shards", ylabel="explained share,\nexact ALS = 1")
         row[1].set(xlabel="members of a group", ylabel="share found", ylim=(-0.05, 1.05))
-        row[1].set_xscale("log")
     handles = grid[0, 1].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=3)
     style.letter(grid)
