@@ -11,17 +11,20 @@ from textwrap import fill
 from typing import Any
 
 from scoup import __version__, store
-from scoup.datasets import Traits
-from scoup.datasets.files import Options, traits
+from scoup.datasets import Traits, kind
 from scoup.datasets.files.couple import couple_files
+from scoup.datasets.shards.couple import couple_shards
 from scoup.errors import ScoupError
 from scoup.extras import require
 from scoup.formats import descriptions
 from scoup.guess import guess
+from scoup.ingest import ingest
 from scoup.inspect import inspect, text
 from scoup.layout import command_name, project_folder
 from scoup.new import choose, configuration
 from scoup.run import run
+from scoup.shard import SHARD_CELLS
+from scoup.specs import Count, check
 
 FILES = """files:
   The first FILE is the tensor, the others are matrices on its modes. Formats:
@@ -35,6 +38,7 @@ EXAMPLES = """examples:
   scoup inspect posts.csv links.csv             a tensor in long form and a matrix on a mode
   scoup inspect ratings.csv --columns user,item,week --value stars
   scoup inspect brain.npy answers.csv:0 --columns noun,voxel,subject --labels noun=nouns.csv --json
+  scoup shard big.tns.gz -o big.shards          for files that do not fit in memory
   scoup new walls posts.csv links.csv:wall      writes walls.yaml
   scoup run walls.yaml --cores 4                runs it; see scoup run --help
 
@@ -62,7 +66,9 @@ def parser() -> argparse.ArgumentParser:
         "scoup", description=__doc__, epilog=EXAMPLES, formatter_class=raw
     )
     top.add_argument("--version", action="version", version=f"scoup {__version__}")
-    verbs = top.add_subparsers(dest="verb", metavar="demo | inspect | new | run | profile | ui")
+    verbs = top.add_subparsers(
+        dest="verb", metavar="demo | inspect | new | shard | run | profile | ui"
+    )
     verbs.add_parser("demo", help="factorize two small files and draw one figure: 20 seconds")
     epilog = FILES.format(formats="\n".join(map(_format_help, descriptions()))) + EXAMPLES
     look = verbs.add_parser(
@@ -75,6 +81,7 @@ def parser() -> argparse.ArgumentParser:
     make.add_argument("name", metavar="NAME", help="of the data set: letters, digits and _")
     for verb in (look, make):
         _add_files(verb)
+    _add_shard(verbs, epilog, raw)
     verbs.add_parser(
         "run",
         help="run the workflow on a configuration",
@@ -118,6 +125,22 @@ def _add_files(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_shard(verbs: Any, epilog: str, formatter: Any) -> None:
+    """Add the verb that writes a file of any size as shards."""
+    cut = verbs.add_parser(
+        "shard",
+        help="write a file that does not fit in memory as sorted Parquet shards",
+        epilog=epilog,
+        formatter_class=formatter,
+    )
+    cut.add_argument("file", metavar="FILE", help="a file, or a folder of files of the same tensor")
+    cut.add_argument("-o", "--output", metavar="FOLDER", required=True, help="of the shards")
+    cut.add_argument("--columns", metavar="A,B,C", help="the modes: columns of a table")
+    cut.add_argument("--value", metavar="COLUMN", help="the column of values of a table")
+    cut.add_argument("--cells", type=int, default=SHARD_CELLS, help="per shard, %(default)s if not")
+    cut.add_argument("--dtype", choices=("float32", "float64"), default="float64")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -132,7 +155,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if request.verb is None:
             known.print_help(sys.stderr)
             return 2
-        verbs = {"inspect": _inspect, "new": _new, "demo": _demo, "profile": _profile}
+        verbs = {
+            "inspect": _inspect, "new": _new, "shard": _shard, "demo": _demo, "profile": _profile
+        }  # fmt: skip
         return verbs[request.verb](request)
     except (ScoupError, OSError, MemoryError) as error:
         sys.stderr.write(f"scoup: {printable(str(error))}\n")
@@ -152,12 +177,20 @@ def _read(request: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
     """Guess how the files are coupled, read them, and return facts about them and what experiments
     need to know.
     """
-    columns = [name.strip() for name in request.columns.split(",")] if request.columns else None
-    guessed = guess(request.files, columns, request.value, dict(map(_labels, request.labels)))
-    options = Options(**guessed.options)
-    dataset = couple_files(options, content=guessed.content)
-    facts = {**inspect(dataset), "options": guessed.options, "hints": guessed.hints}
-    return facts, traits(options)
+    labels = dict(map(_labels, request.labels))
+    guessed = guess(request.files, _columns(request), request.value, labels)
+    declaration = kind(guessed.kind)
+    options = declaration.Options(**guessed.options)
+    if guessed.kind == "shards":
+        dataset = couple_shards(guessed.content.values, options)
+    else:
+        dataset = couple_files(options, content=guessed.content)
+    facts = {"kind": guessed.kind, "options": guessed.options, "hints": guessed.hints}
+    return {**inspect(dataset), **facts}, declaration.traits(options)
+
+
+def _columns(request: argparse.Namespace) -> list[str] | None:
+    return [name.strip() for name in request.columns.split(",")] if request.columns else None
 
 
 def _labels(argument: str) -> tuple[str, str]:
@@ -169,7 +202,8 @@ def _labels(argument: str) -> tuple[str, str]:
 
 def _inspect(request: argparse.Namespace) -> int:
     facts, known = _read(request)
-    facts["skipped"] = choose("data", facts, known)[1]
+    if facts["kind"] == "files":
+        facts["skipped"] = choose("data", facts, known)[1]
     as_json = json.dumps(store.plain(facts), indent=2) + "\n"
     sys.stdout.write(as_json if request.json else printable(text(facts)))
     return 0
@@ -182,10 +216,27 @@ def _new(request: argparse.Namespace) -> int:
     if target.exists():
         raise ScoupError(f"{target}: it is there already; remove it or take another name.")
     facts, known = _read(request)
+    if facts["kind"] != "files":
+        hint = "docs/shards.md has a configuration for a tensor on disk"
+        raise ScoupError.expected("FILE", "files that fit in memory", "shards", hint)
     call = f"{command_name()} run {target}"
     store.write_text(target, configuration(request.name, facts, known, call))
     hints = "".join(f"hint: {hint}\n" for hint in facts["hints"])
     sys.stdout.write(f"{hints}wrote {target}; now run\n    {call}\n")
+    return 0
+
+
+def _shard(request: argparse.Namespace) -> int:
+    options = {"columns": _columns(request), "value": request.value}
+    cells = check("--cells", request.cells, Count)
+    on_terminal = sys.stderr.isatty()
+    sharded = ingest(
+        request.file, request.output, cells, dtype=request.dtype, progress=on_terminal, **options
+    )
+    shape = " x ".join(map(str, sharded.shape))
+    files = len(sharded.manifest.shards)
+    line = f"wrote {request.output}: shape {shape}, {sharded.nnz:,} cells, {files} shards\n"
+    sys.stdout.write(printable(line))
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,14 @@ from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_lists, by_mode
-from scoup.tensor import SparseTensor, as_real, check_indices, ravel
+from scoup.tensor import SparseTensor, StreamedTensor, as_real, check_indices, ravel
 
 # A slice lacks many cells if one in so many is hidden.
 SCARCE_SHARE = 8
 # Smallest sum of squares of a block that is not zero; below it digits are lost.
 MIN_SQUARES = float(np.finfo(np.float64).tiny)
+# Larger numbers of observed cells count as this one, so that sums of a few do not overflow.
+MAX_COUNT = 2**60
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,7 @@ class Block:
     """
 
     name: str
-    values: Array | SparseTensor
+    values: Array | SparseTensor | StreamedTensor
     mask: Mask
     factors: tuple[int, ...]
 
@@ -111,7 +113,20 @@ class Block:
     @property
     def is_sparse(self) -> bool:
         """Whether the values are stored as coordinates."""
-        return isinstance(self.values, SparseTensor)
+        return isinstance(self.values, (SparseTensor, StreamedTensor))
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the values stay on disk."""
+        return isinstance(self.values, StreamedTensor)
+
+    @property
+    def in_memory(self) -> Array | SparseTensor:
+        """The values; those that stay on disk are refused."""
+        if isinstance(self.values, StreamedTensor):
+            hint = "use solver 'als' and values as they are, or a sample"
+            raise ScoupError.expected(self.name, "values in memory", "a tensor on disk", hint)
+        return self.values
 
     @property
     def observed(self) -> int:
@@ -126,6 +141,8 @@ class Block:
     def norm2(self) -> float:
         """Squared norm of the observed values, accumulated in double precision."""
         values = self.values
+        if isinstance(values, StreamedTensor):
+            return values.norm2
         flat = values.values if isinstance(values, SparseTensor) else values.reshape(-1)
         with np.errstate(over="ignore", under="ignore"):  # refused below
             if flat.dtype == np.float64:
@@ -142,7 +159,7 @@ class Block:
 
     def rows_observed(self, mode: int) -> NDArray[np.int64]:
         """Count the observed cells in each slice of ``mode``."""
-        others = prod(self.shape) // self.shape[mode]
+        others = min(prod(self.shape) // self.shape[mode], MAX_COUNT)
         if self.mask is None:
             return np.full(self.shape[mode], others)
         if isinstance(self.mask, (HeldOut, Observed)):
@@ -152,6 +169,8 @@ class Block:
 
     def rows_with_mass(self, mode: int) -> NDArray[np.bool_]:
         """Tell which slices of ``mode`` hold a non-zero."""
+        if isinstance(self.values, StreamedTensor):
+            return self.values.densities()[mode] > 0
         if not isinstance(self.values, SparseTensor):
             return np.any(self.values, axis=self._all_but(mode), keepdims=False)
         rows = np.zeros(self.shape[mode], dtype=bool)
@@ -163,9 +182,24 @@ class Block:
         values, mask = _select(self.values, indices), _select(self.mask, indices)
         return Block(self.name, values, mask, self.factors)
 
+    def batches(self, cells: int) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates (N, n) and values (n,) of the non-zeros of a sparse block.
+
+        At most ``cells`` of them at a time; those on disk are read once.
+        """
+        values = self.values
+        shards = (
+            values.batches()
+            if isinstance(values, StreamedTensor)
+            else [(cast(SparseTensor, values).coords, cast(SparseTensor, values).values)]
+        )
+        for coords, numbers in shards:
+            for start in range(0, numbers.size, cells):
+                yield coords[:, start : start + cells], numbers[start : start + cells]
+
     def scaled(self, exponent: int) -> Block:
         """Return the block with its values multiplied by ``2^exponent``."""
-        values = self.values
+        values = self.in_memory
         if isinstance(values, SparseTensor):
             scaled: Any = values.with_values(np.ldexp(values.values, exponent))
         else:
@@ -193,7 +227,8 @@ class CoupledData:
     The model is ``X = [[A, B, C, ...]]`` and, for a matrix on mode m, ``Y = M S^T`` with M the
     tensor's factor of mode m. Rows of a matrix are the indices of its mode.
 
-    - ``tensor``: ndarray or SparseTensor with N >= 3 modes; NaN in a dense tensor means missing.
+    - ``tensor``: ndarray or SparseTensor with N >= 3 modes; NaN in a dense tensor means missing. A
+      StreamedTensor, such as a folder of shards, stays on disk.
     - ``matrices``: ``{mode: Y}`` or ``{mode: [Y, ...]}`` (always held as lists), Y of shape
       (size of mode, any), dense or scipy sparse.
     - ``tensor_mask``: 0/1 array (1 = observed) for a dense tensor; ``HeldOut(cells)`` or
@@ -207,7 +242,7 @@ class CoupledData:
     (['tensor', 'matrix0'], (1.0, 1.0))
     """
 
-    tensor: Array | SparseTensor
+    tensor: Array | SparseTensor | StreamedTensor
     matrices: Mapping[int, Any] = field(default_factory=dict)
     tensor_mask: Any = None
     matrix_masks: Mapping[int, Any] | None = None
@@ -289,15 +324,40 @@ class CoupledData:
         A block of which nothing is observed at ``indices`` becomes zeros; a matrix among them
         counts for nothing.
         """
-        indices = check_indices(indices, self.sizes)
-        weights, parts = list(self.block_weights), []
-        for number, block in enumerate(self.blocks):
-            part = block.select([indices[position] for position in block.factors])
-            if not part.observed:
-                part = Block(part.name, part.values, None, part.factors)
-                weights[number] *= number == 0
-            parts.append(part)
-        return CoupledData.from_blocks(parts, weights)
+        return self.select_all([indices])[0]
+
+    def select_block(self, number: int, indices: Sequence[Array]) -> tuple[Block, float]:
+        """Return one block in memory restricted to ``indices``, and its weight."""
+        block = self.blocks[number]
+        part = block.select([indices[position] for position in block.factors])
+        if part.observed:
+            return part, self.block_weights[number]
+        weight = 0.0 if number else self.block_weights[0]
+        return Block(part.name, part.values, None, part.factors), weight
+
+    def select_all(self, samples: Sequence[Sequence[Array]]) -> list[CoupledData]:
+        """Return the data restricted to each of several ``indices``, see :meth:`select`.
+
+        A tensor on disk is read once for all of them.
+        """
+        samples = [check_indices(indices, self.sizes) for indices in samples]
+        tensor, order = self.blocks[0], self.ndim
+        if not isinstance(tensor.values, StreamedTensor):
+            return [self._with_parts([self.select_block(0, s)], s) for s in samples]
+        tensors = tensor.values.select_all([indices[:order] for indices in samples])
+        selected = []
+        for indices in samples:
+            block = Block(tensor.name, tensors.pop(0), None, tensor.factors)
+            selected.append(self._with_parts([(block, self.block_weights[0])], indices))
+        return selected
+
+    def _with_parts(
+        self, parts: list[tuple[Block, float]], indices: Sequence[Array]
+    ) -> CoupledData:
+        """Return a part of the tensor together with the matrices restricted to ``indices``."""
+        parts += [self.select_block(number, indices) for number in range(1, len(self.blocks))]
+        blocks, weights = zip(*parts, strict=True)
+        return CoupledData.from_blocks(blocks, weights)
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[Block], weights: str | Sequence[float]) -> CoupledData:
@@ -455,9 +515,18 @@ def _check_listed(name: str, cells: Any) -> SparseTensor:
     return SparseTensor(coords, np.ones(coords.shape[1], cells.dtype), cells.shape)
 
 
-def _check_block(name: str, values: Any, mask: Any) -> tuple[Array | SparseTensor, Mask]:
+def _check_block(
+    name: str, values: Any, mask: Any
+) -> tuple[Array | SparseTensor | StreamedTensor, Mask]:
     """Return values with unobserved cells at zero, and the mask in its one inner form."""
     values = _as_cells(values)
+    if isinstance(values, StreamedTensor):
+        if mask is not None:
+            hint = "hide cells before it is written"
+            raise ScoupError.expected(
+                f"{name} mask", "none for a tensor on disk", type(mask).__name__, hint
+            )
+        return values, None
     if isinstance(values, SparseTensor):
         return _check_sparse(name, values, mask)
     if isinstance(values, np.ma.MaskedArray):

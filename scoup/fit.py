@@ -65,9 +65,13 @@ def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) 
     >>> [factor.shape for factor in empty.factors.flat], empty.factors.modes[0].any().item()
     ([(3, 1), (3, 1), (3, 1), (2, 1)], False)
     """
+    return fit_part(data.select(sample.indices), sample.repetition, spec, seed)
+
+
+def fit_part(part: CoupledData, repetition: int, spec: FitSpec, seed: int) -> Fit:
+    """Fit the data of one sample, see :func:`fit_repetition`."""
     with one_thread():
-        part = data.select(sample.indices)
-        seed = repetition_seed(seed, sample.repetition)
+        seed = repetition_seed(seed, repetition)
         masses = part.rows_with_mass()
         if all(mass.all() for mass in masses):
             return fit(part, spec, seed)

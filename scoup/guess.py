@@ -9,6 +9,7 @@ the matrix has rows. What may be meant otherwise is said in hints.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
+from scoup.sharded import MANIFEST_FILE, ShardedTensor
 from scoup.tensor import SparseTensor
 
 LIKELY_VALUES = (
@@ -42,6 +44,7 @@ class Guess:
     options: dict[str, Any]
     content: Content
     hints: list[str] = field(default_factory=list)
+    kind: str = "files"
 
 
 def guess(
@@ -56,6 +59,8 @@ def guess(
     is guessed is in the options, so that a user can see and change it.
     """
     first, *others = files
+    if Path(first, MANIFEST_FILE).exists():
+        return _guess_shards(first, others)
     tensor = _tensor_source(first, columns, value)
     content = read(Source(**tensor))
     if len(content.names) < 3:
@@ -75,6 +80,15 @@ def guess(
     matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
     options = {"tensor": tensor, "matrices": matrices, "labels": dict(labels or {})}
     return Guess({key: part for key, part in options.items() if part}, content, hints)
+
+
+def _guess_shards(folder: str, others: Sequence[str]) -> Guess:
+    """Guess the options of a data set made of a folder of shards and the files of matrices."""
+    tensor, hints = ShardedTensor.open(folder), list[str]()
+    ids = tuple(map(tensor.labels, range(tensor.ndim)))
+    content = Content(tensor, tensor.manifest.names, ids, any(tensor.manifest.labels))
+    matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
+    return Guess({"tensor": folder, "matrices": matrices}, content, hints, "shards")
 
 
 def _is_full(content: Content) -> bool:

@@ -6,10 +6,11 @@ from math import prod
 import numpy as np
 
 from scoup.coupled import Block, CoupledData, HeldOut, Mask, Observed
+from scoup.errors import ScoupError
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.specs import VariantSpec
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, can_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
     """
     VariantSpec(fraction=fraction)
     tensor = data.blocks[0]
+    if tensor.is_streamed and not fraction:
+        return HoldOut(data, np.empty((data.ndim, 0), np.int32), np.empty(0))
     rng = generator(seed, "holdout", f"{fraction:.6f}")
     pick = _pick_sparse if tensor.is_sparse else _pick_dense
     mask, coords, truth = pick(tensor, fraction, rng)
@@ -68,8 +71,8 @@ def _pick_dense(
 def _pick_sparse(
     tensor: Block, fraction: float, rng: np.random.Generator
 ) -> tuple[Mask, Array, Array]:
-    assert isinstance(tensor.values, SparseTensor)
-    values = tensor.values
+    values = tensor.in_memory
+    assert isinstance(values, SparseTensor)
     if isinstance(tensor.mask, Observed):
         listed = tensor.mask.cells.coords
         hidden = rng.random(listed.shape[1]) < fraction
@@ -90,6 +93,8 @@ def _pick_sparse(
 
 def _random_zeros(values: SparseTensor, count: int, rng: np.random.Generator) -> Array:
     """Draw about ``count`` distinct cells that hold no non-zero."""
+    if not can_number(values.shape):
+        raise ScoupError.expected("fraction", "0 for a tensor of 2^63 cells or more", "another")
     flat = np.unique(rng.integers(prod(values.shape), size=count))
     coords = np.array(np.unravel_index(flat, values.shape))
     return coords[:, ~values.contains(coords)]

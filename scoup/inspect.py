@@ -1,6 +1,6 @@
 """What a data set looks like, what it will take to factorize it, and what to try first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, prod
 from typing import Any
 
@@ -11,7 +11,7 @@ from scoup.formats import is_table
 from scoup.records import Array, Labels
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, StreamedTensor
 
 TOP_LABELS = 5
 FIRST_RANK = 5
@@ -26,7 +26,7 @@ def inspect(dataset: Dataset, rank: int = FIRST_RANK) -> dict[str, Any]:
     """Return plain facts about a data set: its tensor, its matrices, memory, and advice."""
     data, labels = dataset.data, dataset.labels
     rank = min(rank, sorted(data.shape)[-2])
-    sampling = advise_sampling(data, rank)
+    sampling, on_disk = advise_sampling(data, rank), data.blocks[0].is_streamed
     return {
         "tensor": {**_block(data.blocks[0]), "modes": _modes(data, labels)},
         "matrices": [
@@ -40,7 +40,7 @@ def inspect(dataset: Dataset, rank: int = FIRST_RANK) -> dict[str, Any]:
             "solver": "als",
             "init": "random" if data.blocks[0].is_sparse else "parafac",
             "weights": "balanced" if len(data.blocks) > 1 else "paper",
-            "finish": "refit" if data.blocks[0].is_sparse else "complete",
+            "finish": "complete" if not data.blocks[0].is_sparse or on_disk else "refit",
             "because": advice(data, rank, sampling),
         },
     }
@@ -54,11 +54,8 @@ def _matrices(dataset: Dataset) -> Iterator[tuple[Block, Labels, Labels, int]]:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    values = block.values.values if isinstance(block.values, SparseTensor) else block.values
-    filled = (
-        values.size if isinstance(block.values, SparseTensor) else int(np.count_nonzero(values))
-    )
-    cells = prod(block.shape)
+    cells, values = prod(block.shape), block.values
+    filled = int(np.count_nonzero(values)) if isinstance(values, np.ndarray) else values.nnz
     return {
         "shape": list(block.shape),
         "sparse": block.is_sparse,
@@ -66,11 +63,19 @@ def _block(block: Block) -> dict[str, Any]:
         "nonzeros": filled,
         "density": filled / cells,
         "missing": 1 - block.observed / cells,
-        "values": {
-            "least": float(values.min()) if values.size else 0.0,
-            "most": float(values.max()) if values.size else 0.0,
-            "whole": bool((values == np.rint(values)).all()),
-        },
+        "values": _range(values),
+    }
+
+
+def _range(values: Any) -> dict[str, Any]:
+    """Range of the values, and whether all are whole numbers."""
+    if isinstance(values, StreamedTensor):
+        return {"least": values.least, "most": values.most, "whole": values.whole}
+    numbers = values.values if isinstance(values, SparseTensor) else values
+    return {
+        "least": float(numbers.min()) if numbers.size else 0.0,
+        "most": float(numbers.max()) if numbers.size else 0.0,
+        "whole": bool((numbers == np.rint(numbers)).all()),
     }
 
 
@@ -92,7 +97,7 @@ def _modes(data: CoupledData, labels: Sequence[Labels]) -> list[dict[str, Any]]:
 
 def fit_bytes(data: CoupledData, rank: int) -> int:
     """Estimate the bytes of reading and fitting all of the data: the program, the data, and what
-    is made of it.
+    is made of it. A tensor on disk stays there.
 
     A sparse block is sorted when it is read, which takes some 28 bytes per cell for a while; dense
     data is mapped.
@@ -102,14 +107,15 @@ def fit_bytes(data: CoupledData, rank: int) -> int:
     """
     sparse = [block.values for block in data.blocks if isinstance(block.values, SparseTensor)]
     sorting = sum(cells.nnz * max(28, 4 * (cells.ndim - 1)) for cells in sparse)
-    dense = data.nbytes - sum(cells.nbytes for cells in sparse)
+    held = sum(block.values.nbytes for block in data.blocks if not block.is_streamed)
+    dense = held - sum(cells.nbytes for cells in sparse)
     masks = sum(
         9 * prod(block.shape)
         for block in data.blocks
         if block.mask is not None and not block.is_sparse
     )
     return int(
-        data.nbytes + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM_BYTES
+        held + sorting + 0.3 * dense + masks + 4 * 8 * rank * sum(data.sizes) + PROGRAM_BYTES
     )
 
 
@@ -132,14 +138,21 @@ def _sparse_sampling(data: CoupledData, rank: int, most: Sequence[float]) -> lis
     enough cells.
     """
     density, chosen = densities(data), [1.0] * data.ndim
+    trials = [[_nice(min(float(s), limit)) for limit in most] for s in SAMPLING_FACTORS]
+    indices = []
+    for trial in trials:
+        (sample,) = draw(data, SampleSpec(rank=rank, sampling=trial, repetitions=1), 0, density)
+        indices.append(sample.indices[: data.ndim])
     tensor = data.blocks[0].values
-    assert isinstance(tensor, SparseTensor)
-    for factor in SAMPLING_FACTORS:
-        tried = [_nice(min(float(factor), limit)) for limit in most]
-        (sample,) = draw(data, SampleSpec(rank=rank, sampling=tried, repetitions=1), 0, density)
-        if _held(tensor, sample.indices) < min(MIN_SAMPLE_CELLS, tensor.nnz // 4):
+    if isinstance(tensor, StreamedTensor):
+        counts: Iterable[int] = tensor.count_all(indices)
+    else:
+        assert isinstance(tensor, SparseTensor)
+        counts = (_held(tensor, trial) for trial in indices)
+    for trial, count in zip(trials, counts, strict=True):
+        if count < min(MIN_SAMPLE_CELLS, tensor.nnz // 4):
             break
-        chosen = tried
+        chosen = trial
     return chosen
 
 
@@ -182,6 +195,11 @@ def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]
 def _about_solver(data: CoupledData) -> list[str]:
     if data.is_masked:
         return ["solver als: missing cells are left out exactly, with a small system for each row"]
+    if data.blocks[0].is_streamed:
+        return [
+            "solver als, init random: the tensor stays on disk, and each sweep reads it once per "
+            "mode; SCOUP with finish 'complete' reads it about 16 times in all"
+        ]
     if data.blocks[0].is_sparse:
         return [
             "solver als, init random: sparse data is never made dense; 'reference' and 'speedup' "
@@ -219,8 +237,11 @@ def _about_values(data: CoupledData) -> list[str]:
 def text(facts: Mapping[str, Any]) -> str:
     """Write facts for people to read; ``options`` among them say which files were read, and how."""
     tensor, options = facts["tensor"], facts["options"]
-    files = [options["tensor"]["file"], *(matrix["file"] for matrix in options.get("matrices", []))]
-    lines = [_line(files[0], tensor), *_values(options["tensor"])]
+    source = options["tensor"]
+    on_disk = isinstance(source, str)  # the folder of its shards
+    files = [source if on_disk else source["file"]]
+    files += [matrix["file"] for matrix in options.get("matrices", [])]
+    lines = [_line(files[0], tensor), *([] if on_disk else _values(source))]
     for mode in tensor["modes"]:
         heavy = ", ".join(f"{top['label']} {_percent(top['share'])}" for top in mode["heaviest"])
         empty = f", {mode['empty']} empty" if mode["empty"] else ""

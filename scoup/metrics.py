@@ -11,7 +11,7 @@ from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.machine import serial_blas
 from scoup.records import Array, Factors
-from scoup.tensor import SparseTensor, as_real, check_coords
+from scoup.tensor import as_real, check_coords
 from scoup.terms import model_losses, terms_of
 
 Kind = TypeVar("Kind")
@@ -230,15 +230,14 @@ def core_of(block: Block, inverses: Sequence[Array]) -> Array:
     [24.0]
     """
     rank = inverses[0].shape[1]
-    if not isinstance(block.values, SparseTensor):
-        core = block.values
+    if not block.is_sparse:
+        core = block.in_memory
+        assert isinstance(core, np.ndarray)
         for matrix in inverses:
             core = np.tensordot(core, matrix, axes=(0, 0))
         return core
     flat = np.zeros((rank, rank ** (len(inverses) - 1)))
-    for start in range(0, block.values.nnz, CORE_STEP_CELLS):
-        cells = slice(start, start + CORE_STEP_CELLS)
-        coords, values = block.values.coords[:, cells], block.values.values[cells]
+    for coords, values in block.batches(CORE_STEP_CELLS):
         rows = [matrix[index] for matrix, index in zip(inverses, coords, strict=True)]
         flat += (rows[0] * values[:, None]).T @ _row_products(rows[1:])
     return flat.reshape((rank,) * len(inverses))

@@ -134,7 +134,7 @@ class NoiseNormalizer:
         self.shape_ = data.shape
         images = self._images(np.asarray(data.tensor, dtype=np.float64))
         self.means_ = images.mean(axis=1, keepdims=True)
-        answers = np.hstack([_standardised(block.values) for block in data.blocks[1:]])
+        answers = np.hstack([_standardised(block.in_memory) for block in data.blocks[1:]])
         ones = np.ones((1, len(answers)))
         operator = residual_operator((answers @ answers.T)[None], ones, penalty)[0]
         self.noise_ = operator @ (images - self.means_)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from scoup.coupled import CoupledData
-from scoup.fit import fit_repetition
+from scoup.fit import fit_part, fit_repetition
 from scoup.machine import one_thread
 from scoup.merge import merge
 from scoup.records import Array, Clock, Fit, Merged, Sample
@@ -49,7 +49,13 @@ def run(
     with clock("sample"):
         samples = draw(data, plan, seed, density)
 
+        # One pass over a tensor on disk extracts all samples; from memory each is taken in turn.
+        on_disk = data.blocks[0].is_streamed
+        parts = data.select_all([sample.indices for sample in samples]) if on_disk else []
+
     def fit_sample(sample: Sample) -> Fit:
+        if on_disk:
+            return fit_part(parts[sample.repetition], sample.repetition, plan, seed)
         return fit_repetition(data, sample, plan, seed)
 
     with clock("fit"), one_thread(), ThreadPoolExecutor(workers) as pool:
@@ -57,6 +63,7 @@ def run(
         for fit in map(fit_sample, samples) if workers == 1 else pool.map(fit_sample, samples):
             on_fit(fit)
             fits.append(fit)
+    parts.clear()
     with clock("merge"):
         merged = merge(fits, samples, data, plan)
     return PipelineResult(samples, fits, merged, clock.seconds)

@@ -27,6 +27,7 @@ from scoup.records import (
     Sample,
     by_mode,
 )
+from scoup.sharded import ShardedTensor
 from scoup.store import PathLike
 from scoup.tensor import SparseTensor
 
@@ -234,8 +235,13 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _put_values(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
-    """Add the values of a block under ``name`` and return how they are stored."""
+def _put_values(arrays: Arrays, name: str, values: Any) -> Any:
+    """Add the values of a block under ``name`` and return how they are stored.
+
+    Of a tensor on disk only its folder is stored.
+    """
+    if isinstance(values, ShardedTensor):
+        return {"shards": str(values.folder)}
     if isinstance(values, SparseTensor):
         arrays[f"{name}.coords"], arrays[name] = values.coords, values.values
         return "sparse"
@@ -243,9 +249,9 @@ def _put_values(arrays: Arrays, name: str, values: Array | SparseTensor) -> str:
     return "dense"
 
 
-def _get_values(
-    arrays: Arrays, name: str, shape: Sequence[int], stored: str
-) -> Array | SparseTensor:
+def _get_values(arrays: Arrays, name: str, shape: Sequence[int], stored: Any) -> Any:
+    if isinstance(stored, dict):
+        return ShardedTensor.open(stored["shards"])
     if stored == "dense":
         return arrays[name]
     return SparseTensor(arrays[f"{name}.coords"], arrays[name], tuple(shape))

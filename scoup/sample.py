@@ -18,7 +18,7 @@ from scoup.errors import ScoupError
 from scoup.records import Array, Sample
 from scoup.seeds import generator
 from scoup.specs import SampleSpec
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, StreamedTensor
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,9 @@ def densities(data: CoupledData) -> list[Array]:
     return totals
 
 
-def _marginals(values: Array | SparseTensor) -> list[Array]:
+def _marginals(values: Array | SparseTensor | StreamedTensor) -> list[Array]:
+    if isinstance(values, StreamedTensor):
+        return values.densities()
     if isinstance(values, SparseTensor):
         return kernels.sparse_densities(values.coords, values.values, values.shape)
     return kernels.densities(values)

@@ -1,8 +1,9 @@
-"""A sparse tensor of any order, in coordinates."""
+"""Sparse tensors of any order, in coordinates: in memory, or read in passes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
@@ -23,7 +24,7 @@ SORTED_STEP_CELLS = 1 << 20
 
 
 def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
-    """Return ``shape`` as a tuple of positive ints whose cells can be numbered in 64 bits.
+    """Return ``shape`` as a tuple of positive ints.
 
     >>> check_shape([2, np.int64(3)])
     (2, 3)
@@ -34,16 +35,22 @@ def check_shape(shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
         raise ScoupError.expected(name, "one integer per mode", repr(shape)) from None
     if not sizes or any(size < 1 or size > MAX_MODE_SIZE for size in sizes):
         raise ScoupError.expected(name, f"sizes from 1 to {MAX_MODE_SIZE}", sizes)
-    if prod(sizes) >= 2**63:
-        raise ScoupError(
-            f"{name}: the {len(sizes)} modes {sizes} span 2^63 cells or more, "
-            "so their indices overflow; drop unused indices or split the tensor."
-        )
     return sizes
+
+
+def can_number(shape: Sequence[int]) -> bool:
+    """Whether the cells of a shape can be numbered in 64 bits.
+
+    >>> can_number((2**31, 2**31)), can_number((2**31, 2**31, 2))
+    (True, False)
+    """
+    return prod(shape) < 2**63
 
 
 def ravel(coords: Array, shape: Sequence[int]) -> NDArray[np.int64]:
     """Number the cells: row-major position of each column of ``coords`` (N, nnz).
+
+    There must be fewer than 2^63 cells, see :func:`can_number`.
 
     >>> ravel(np.array([[0, 1], [2, 0]]), (2, 3)).tolist()
     [2, 3]
@@ -215,11 +222,61 @@ class SparseTensor:
 
     def _find(self, coords: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Return for each column its position among the stored cells, and whether it is one."""
-        stored, wanted = ravel(self.coords, self.shape), ravel(coords, self.shape)
+        stored, wanted = _numbers([self.coords, coords], self.shape)
         if not self.nnz:
             return np.zeros(wanted.size, np.int64), np.zeros(wanted.size, dtype=bool)
         positions = np.minimum(np.searchsorted(stored, wanted), self.nnz - 1)
         return positions, stored[positions] == wanted
+
+
+class StreamedTensor(ABC):
+    """A sparse tensor whose cells are read in passes instead of being held in memory.
+
+    ``least``, ``most`` and ``whole`` are the range of its values, and whether all are whole
+    numbers.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    nnz: int
+    norm2: float
+    least: float
+    most: float
+    whole: bool
+
+    @property
+    def ndim(self) -> int:
+        """Number of modes."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of coordinates and values, if they were in memory."""
+        return self.nnz * (4 * len(self.shape) + self.dtype.itemsize)
+
+    @abstractmethod
+    def batches(self) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates (N, n) and float64 values (n,) of all cells, some at a time."""
+
+    @abstractmethod
+    def densities(self) -> list[Array]:
+        """Return the sums of absolute values over each index, one float64 vector per mode."""
+
+    @abstractmethod
+    def select_all(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
+        """Return the sub-tensor of each sample in memory, reading the cells as rarely as may be."""
+
+    @abstractmethod
+    def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
+        """Return the number of cells of each sample, in one pass."""
+
+    @abstractmethod
+    def mttkrp(self, factors: Sequence[Array], mode: int) -> Array:
+        """Matricised tensor times Khatri-Rao product, (I_mode, F), in one pass."""
+
+    def select(self, indices: Sequence[Array]) -> SparseTensor:
+        """Return the sub-tensor ``X(I, J, K, ...)`` in memory, ordered as ``indices``."""
+        return self.select_all([indices])[0]
 
 
 def check_coords(coords: Any, shape: tuple[int, ...]) -> Array:
@@ -257,10 +314,23 @@ def _check_values(values: Any, count: int) -> Array:
     return array
 
 
+def _numbers(groups: Sequence[Array], shape: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Number the cells of each group of coordinates, in row-major order.
+
+    Where 64 bits are too few for all cells of the shape, only those in the groups are numbered.
+    """
+    if can_number(shape):
+        return [ravel(coords, shape) for coords in groups]
+    numbers = np.zeros(sum(coords.shape[1] for coords in groups), np.int64)
+    for rows, size in zip(zip(*groups, strict=True), shape, strict=True):
+        numbers = np.unique(numbers, return_inverse=True)[1] * size + np.concatenate(rows)
+    return np.split(numbers, np.cumsum([coords.shape[1] for coords in groups])[:-1])
+
+
 def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Sort row-major (unless the cells are sorted already), sum duplicates, split off zeros."""
     if not _is_sorted(coords, shape):
-        flat = ravel(coords, shape)
+        (flat,) = _numbers([coords], shape)
         order = np.argsort(flat, kind="stable")
         flat = flat[order]
         first = np.concatenate([[True], flat[1:] != flat[:-1]])
@@ -276,9 +346,9 @@ def _canonical(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Ar
 
 
 def _sort_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[Array, Array]:
-    """Sort row-major and sum duplicates; coordinates are recomputed from cell numbers."""
-    if _is_sorted(coords, shape):
-        return coords, values
+    """Sort row-major and sum duplicates; coordinates are recomputed from cell numbers, if any."""
+    if _is_sorted(coords, shape) or not can_number(shape):
+        return coords, values  # sorted later, if need be
     flat = ravel(coords, shape)
     # Half the size that argsort returns: this is the peak of memory when a long file is read.
     order = np.argsort(flat, kind="stable").astype(np.int32 if flat.size < 2**31 else np.int64)
@@ -318,7 +388,7 @@ def _cells_within(coords: Array, positions: Sequence[Array]) -> Array:
 def _is_sorted(coords: Array, shape: Sequence[int]) -> bool:
     """Whether the cells are sorted row-major without duplicates."""
     for first in range(0, coords.shape[1], SORTED_STEP_CELLS):
-        flat = ravel(coords[:, first : first + SORTED_STEP_CELLS + 1], shape)
+        (flat,) = _numbers([coords[:, first : first + SORTED_STEP_CELLS + 1]], shape)
         if (flat[1:] <= flat[:-1]).any():
             return False
     return True

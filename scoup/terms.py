@@ -21,7 +21,7 @@ from scoup.coupled import Block, CoupledData, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, squared_error
 from scoup.records import Array, Factors
-from scoup.tensor import SparseTensor
+from scoup.tensor import SparseTensor, StreamedTensor
 
 # A loss is a difference of squares. If these exceed the squares of the data by this factor, three
 # more digits than usual cancel, and the loss is computed from the residuals instead.
@@ -224,6 +224,49 @@ class SparseTerm(Term):
             yield data, kernels.model_at(coords[:, step], weights, factors)
 
 
+class StreamedTerm(Term):
+    """A sparse tensor on disk: every right-hand side is one pass over its cells.
+
+    With ``rows``, one array per mode, the factors hold these rows only. The model is zero
+    elsewhere, so the losses are those of all cells.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        weight: float,
+        exponent: int = 0,
+        rows: Sequence[Array] | None = None,
+    ) -> None:
+        super().__init__(block, weight, exponent)
+        assert isinstance(block.values, StreamedTensor)
+        self._values, self._rows = block.values, rows
+
+    def _product(self, factors: Sequence[Array], mode: int) -> Array:
+        product = self._values.mttkrp(self._expand(factors), mode)
+        return product if self._rows is None else product[self._rows[mode]]
+
+    def residual_loss(self, factors: Sequence[Array]) -> float:
+        """See :meth:`Term.residual_loss`; one pass, and Gram matrices for the zeros."""
+        doubles = [factor.astype(np.float64, copy=False) for factor in factors]
+        mode = int(np.argmin([len(factor) for factor in doubles]))
+        explained = kernels.inner(self._product(doubles, mode), doubles[mode])
+        squares = float(_hadamard(grams_of(doubles)).sum())
+        return max(self.norm2 - 2.0 * ldexp(explained, -self.exponent) + squares, 0.0)
+
+    def _expand(self, factors: Sequence[Array]) -> Sequence[Array]:
+        """Return the factors of all rows."""
+        if self._rows is None:
+            return factors
+        whole = [
+            np.zeros((size, factor.shape[1]), factor.dtype)
+            for size, factor in zip(self._values.shape, factors, strict=True)
+        ]
+        for expanded, rows, factor in zip(whole, self._rows, factors, strict=True):
+            expanded[rows] = factor
+        return whole
+
+
 class Units(NamedTuple):
     """The units of a fit: powers of two, one exponent per block, and that of the cost.
 
@@ -345,7 +388,26 @@ def terms_of(data: CoupledData) -> list[Term]:
     return [_term_of(block, weight) for block, weight in blocks]
 
 
+def terms_on(data: CoupledData, rows: Sequence[Array]) -> list[Term]:
+    """Return the terms of the data at ``rows``, one array for each of ``[*modes, *sides]``.
+
+    The cells of a tensor on disk stay there.
+
+    >>> rows = [np.arange(1), np.arange(2), np.arange(2)]
+    >>> [term.norm2 for term in terms_on(CoupledData(np.ones((2, 2, 2))), rows)]
+    [4.0]
+    """
+    tensor, *_ = data.blocks
+    if not tensor.is_streamed:
+        return terms_of(data.select(rows))
+    whole = StreamedTerm(tensor, data.block_weights[0], rows=rows[: data.ndim])
+    parts = [data.select_block(number, rows) for number in range(1, len(data.blocks))]
+    return [whole, *(_term_of(block, weight) for block, weight in parts)]
+
+
 def _term_of(block: Block, weight: float, exponent: int = 0) -> Term:
+    if block.is_streamed:
+        return StreamedTerm(block, weight, exponent)
     return (SparseTerm if block.is_sparse else DenseTerm)(block, weight, exponent)
 
 

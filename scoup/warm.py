@@ -3,6 +3,7 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS
 from scoup.machine import one_thread
 from scoup.seeds import generator
+from scoup.shard import shard_tensor
 from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor
 
@@ -44,6 +46,8 @@ def warm() -> None:
     complete = [CoupledData(dense, {0: matrices}), CoupledData(cells, {0: links})]
     for data in complete:
         SCOUP(2, sampling=1.5, repetitions=2, finish="complete", max_iter=2).fit(data)
+    with tempfile.TemporaryDirectory() as folder:
+        SCOUP(2, finish="complete", max_iter=2).fit(CoupledData(shard_tensor(cells, folder)))
     incomplete = [
         CoupledData(dense, {0: matrices}, observed),
         CoupledData(cells, {0: links}, hidden),

@@ -11,7 +11,7 @@ from docs.run import run, steps
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["sampling", "rank", "noise", "files", "interop"])
+@pytest.mark.parametrize("page", ["sampling", "rank", "noise", "files", "shards", "interop"])
 def test_code_on_a_page_runs(page, tmp_path):
     run(DOCS / f"{page}.md", tmp_path)
 

@@ -1,11 +1,13 @@
 """The sparse tensor."""
 
+from math import prod
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup import ScoupError, SparseTensor
+from scoup import CoupledData, ScoupError, SparseTensor
 
 few = settings(max_examples=50, deadline=None)
 
@@ -90,16 +92,29 @@ def test_float32_is_kept():
             "shape: expected sizes from 1 to 2147483647, got (2, 0, 2).",
         ),
         (([[0], [0], [0]], [1.0], (2**40, 2, 2)), "shape: expected sizes from 1 to 2147483647"),
-        (
-            ([[0]] * 3, [1.0], (2**30, 2**30, 2**30)),
-            "span 2^63 cells or more, so their indices overflow",
-        ),
     ],
 )
 def test_bad_tensors_say_what_is_wrong(arguments, words):
     with pytest.raises(ScoupError) as caught:
         SparseTensor(*arguments)
     assert words in str(caught.value)
+
+
+def test_shapes_of_2_to_the_63_cells_and_more_work_like_others():
+    huge, small = (2**22, 2**22, 2**20), (7, 5, 6)
+    rng = np.random.default_rng(0)
+    coords, values = np.array([rng.integers(0, n, 60) for n in small]), rng.integers(1, 5, 60) / 4
+    scale = np.array([[(n - 1) // (m - 1)] for n, m in zip(huge, small, strict=True)])
+    far, near = SparseTensor(coords * scale, values, huge), SparseTensor(coords, values, small)
+    assert far.nnz == near.nnz < 60  # duplicates are summed
+    assert np.array_equal(far.coords, near.coords * scale)
+    assert np.array_equal(far.values, near.values)
+    wanted = np.array([rng.integers(0, n, 99) for n in small])
+    assert np.array_equal(far.at(wanted * scale), near.at(wanted))
+    owned = SparseTensor.from_owned_arrays((coords * scale).astype(np.int32), values, huge)
+    assert np.array_equal(owned.coords, far.coords)
+    hidden = SparseTensor(far.coords[:, :3], far.values[:3], huge)
+    assert CoupledData(far, tensor_mask=hidden).blocks[0].observed == prod(huge) - 3
 
 
 def test_a_dense_request_that_would_not_fit_is_refused_before_allocating():

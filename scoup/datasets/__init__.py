@@ -40,7 +40,7 @@ class Traits:
 
     ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``;
     whether cells of any block are ``missing``; whether the labels of the first matrix's mode have a
-    column of ``categories``.
+    column of ``categories``; whether the tensor stays ``on_disk``.
     """
 
     names: tuple[str, ...]
@@ -48,6 +48,7 @@ class Traits:
     matrices: tuple[int, ...] = (0,)
     missing: bool = False
     categories: bool = False
+    on_disk: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def simulated_kinds() -> tuple[str, ...]:
     """Return the kinds that can be simulated.
 
     >>> simulated_kinds()
-    ('brainq', 'facebook', 'random')
+    ('brainq', 'events', 'facebook', 'random')
     """
     return tuple(name for name in members(__name__) if "simulate" in members(f"{__name__}.{name}"))
 

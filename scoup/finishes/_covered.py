@@ -8,7 +8,7 @@ from scoup.coupled import CoupledData
 from scoup.machine import release
 from scoup.records import Array
 from scoup.solvers import als
-from scoup.terms import Term, block_losses, grams_of, terms_of
+from scoup.terms import Term, block_losses, grams_of, terms_of, terms_on
 
 
 class Covered:
@@ -25,11 +25,10 @@ class Covered:
 
     def __init__(self, data: CoupledData, rows: tuple[Array, ...]) -> None:
         self.data, self.rows = data, rows
-        part = data if self._is_whole() else data.select(rows)
-        self.terms: list[Term] = terms_of(part)
+        self.terms: list[Term] = terms_of(data) if self._is_whole() else terms_on(data, rows)
         self._outside = [
-            max(block.norm2 - inner.norm2, 0.0)
-            for block, inner in zip(data.blocks, part.blocks, strict=True)
+            max(block.norm2 - term.norm2, 0.0)
+            for block, term in zip(data.blocks, self.terms, strict=True)
         ]
 
     def sweep(self, flat: list[Array], sweeps: int) -> None:

@@ -10,17 +10,18 @@ declares
 - ``write(path, array)``, which writes the non-zeros of a small array, for tests and examples;
 - if needed: ``GZIPPED = True`` (it also reads its endings with ``.gz``), ``FIRST_INDEX = 1`` (its
   users count from 1), ``MAX_MODES = 2`` (it holds matrices only);
-- for a table with named columns: ``preview(path, lines) -> Preview``.
+- for a table with named columns: ``preview(path, lines) -> Preview``;
+- if it lists cells: ``stream(source) -> Stream``, which reads a file of any size in batches.
 
 Modules whose names begin with an underscore are helpers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from os import PathLike, fspath
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
@@ -120,6 +121,18 @@ class Preview:
     rows: list[list[str]]
 
 
+class Stream(NamedTuple):
+    """The cells of a file, some at a time: their indices, one column per mode, and their values.
+
+    Columns are Arrow columns of labels if the file has them (``keyed``), else arrays of zero-based
+    positions.
+    """
+
+    names: tuple[str, ...]
+    keyed: bool
+    batches: Iterator[tuple[list[Any], Array]]
+
+
 def formats() -> list[ModuleType]:
     """Return all formats."""
     return [load(__name__, name) for name in members(__name__)]
@@ -191,6 +204,19 @@ def read(source: Source, listed: bool = False) -> Content:
     ids = content.ids or _positions(source, values.shape)
     content = Content(values, names, ids, bool(content.ids), cells)
     return _transposed(content) if source.transpose else content
+
+
+def stream(source: Source) -> Stream:
+    """Read the cells of a file in batches; a format that cannot do so is read as a whole."""
+    module = format_of(source.file)
+    if hasattr(module, "stream"):
+        content = module.stream(source)
+        return content._replace(names=content.names or axis_names(source, peek(source).order))
+    whole = read(source)
+    cells = whole.values
+    if not isinstance(cells, SparseTensor):
+        cells = SparseTensor.from_dense(cells)
+    return Stream(whole.names, False, iter([(list(cells.coords), cells.values)]))
 
 
 def peek(source: Source) -> Head:

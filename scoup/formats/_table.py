@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.formats import VALUE_NAMES, Cells, Content, Head, Source
+from scoup.formats import VALUE_NAMES, Cells, Content, Head, Source, Stream
 from scoup.formats._arrays import shorten
 from scoup.formats._labels import Coder, array_of, sorted_labels, texts_of
 from scoup.records import Array
@@ -90,12 +90,9 @@ def read(source: Source, names: Sequence[str], batches: Batches) -> Content:
 def _read_long(path: str, modes: Sequence[str], value: str | None, batches: Batches) -> Content:
     """Read one cell per line; each line counts 1 if there is no column of values."""
     coders, codes, numbers = [Coder() for _ in modes], list[list[Any]](), list[Array]()
-    for labels, values, lines in batches(Request(modes, [value] if value else [], gaps=False)):
-        try:
-            codes.append([coder.code(label) for coder, label in zip(coders, labels, strict=True)])
-        except ValueError as error:
-            raise _no_label(path, error) from None
-        numbers.append(values[0] if value else np.ones(lines))
+    for labels, values in long_batches(modes, value, batches):
+        codes.append(code(path, coders, labels))
+        numbers.append(values)
     _check_lines(path, sum(map(len, numbers)))
     coords = np.empty((len(modes), sum(map(len, numbers))), np.int32)
     ids = []
@@ -109,6 +106,30 @@ def _read_long(path: str, modes: Sequence[str], value: str | None, batches: Batc
             batch[mode], first = None, last  # released, so that memory does not double
     cells = Cells(coords, np.concatenate(numbers), tuple(map(len, ids)))
     return Content(cells, tuple(modes), tuple(ids))
+
+
+def stream(source: Source, names: Sequence[str], batches: Batches) -> Stream:
+    """Read a table in long form in batches of labels and values."""
+    if source.layout == "wide":
+        raise ScoupError.expected(source.file, "a table in long form", "layout: wide")
+    modes, value = choose(source.file, names, source.columns, source.value)
+    return Stream(modes, True, long_batches(modes, value, batches))
+
+
+def long_batches(
+    modes: Sequence[str], value: str | None, batches: Batches
+) -> Iterator[tuple[list[Any], Array]]:
+    """Yield labels and values; each line counts 1 if there is no column of values."""
+    for labels, values, lines in batches(Request(modes, [value] if value else [], gaps=False)):
+        yield labels, values[0] if value else np.ones(lines)
+
+
+def code(path: str, coders: Sequence[Coder], labels: Sequence[Any]) -> list[Array]:
+    """Return the codes of columns of labels, or refuse a line without a label."""
+    try:
+        return [coder.code(column) for coder, column in zip(coders, labels, strict=True)]
+    except ValueError as error:
+        raise _no_label(path, error) from None
 
 
 def _wide_columns(source: Source, names: Sequence[str]) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.formats import Content, Head, Preview, Source, _table
+from scoup.formats import Content, Head, Preview, Source, Stream, _table
 from scoup.formats._labels import LONGEST_LABEL
 from scoup.records import Array
 from scoup.text import Explanation, lines, parse, to_arrow
@@ -41,6 +41,12 @@ def read(source: Source) -> Content:
     """Read the table in blocks."""
     heading = _heading(source.file)
     return _table.read(source, heading.names, partial(_batches, source.file, heading))
+
+
+def stream(source: Source) -> Stream:
+    """Read the table in long form, one block after the other."""
+    heading = _heading(source.file)
+    return _table.stream(source, heading.names, partial(_batches, source.file, heading))
 
 
 def peek(source: Source) -> Head:

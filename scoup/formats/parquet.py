@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.formats import Content, Head, Preview, Source, _table
+from scoup.formats import Content, Head, Preview, Source, Stream, _table
 from scoup.formats._arrays import refusing, shorten
 from scoup.records import Array
 from scoup.text import check_expansion
@@ -23,6 +23,15 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls one, wh
 def read(source: Source) -> Content:
     """Read the table in batches."""
     return _table.read(source, _names(source.file), partial(_batches, source.file))
+
+
+def stream(source: Source) -> Stream:
+    """Read the table in long form in batches; columns ``index0``, ``index1``, ... are positions."""
+    table = _table.stream(source, _names(source.file), partial(_batches, source.file))
+    if table.names != tuple(f"index{mode}" for mode in range(len(table.names))):
+        return table
+    positions = (([index.to_numpy() for index in labels], v) for labels, v in table.batches)
+    return Stream((), False, positions)
 
 
 def peek(source: Source) -> Head:

@@ -1,14 +1,14 @@
 """FROSTT text files: N one-based indices and a value on each line."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 
 import numpy as np
 
 from scoup import store
 from scoup.errors import ScoupError
-from scoup.formats import Cells, Content, Head, Source
+from scoup.formats import Cells, Content, Head, Source, Stream
 from scoup.records import Array
 from scoup.tensor import MAX_MODE_SIZE, SparseTensor
 from scoup.text import Columns, count_columns, read_columns
@@ -33,15 +33,22 @@ def peek(source: Source) -> Head:
 
 def parse_tns(path: str | PathLike[str]) -> tuple[Array, Array]:
     """Return zero-based coords (N, nnz) int32 and values (nnz,) of a file, plain or gzipped."""
-    coords, values = [], []
+    coords, values = zip(*_batches(path), strict=True)
+    return np.concatenate(coords, axis=1), np.concatenate(values)
+
+
+def stream(source: Source) -> Stream:
+    """Read the listed cells in batches."""
+    return Stream((), False, ((list(coords), values) for coords, values in _batches(source.file)))
+
+
+def _batches(path: str | PathLike[str]) -> Iterator[tuple[Array, Array]]:
+    """Yield zero-based coordinates (N, n) int32 and values (n,)."""
     for table in read_columns(path, _LINE):
         if (largest := table[:, :-1].max()) > MAX_MODE_SIZE:
             raise ScoupError.expected(str(path), f"indices up to {MAX_MODE_SIZE}", int(largest))
-        coords.append(table[:, :-1].T.astype(np.int32))
-        values.append(table[:, -1].copy())  # or the whole table would be held
-    joined = np.concatenate(coords, axis=1)
-    joined -= 1
-    return joined, np.concatenate(values)
+        # Copies, or the whole table would be held.
+        yield (table[:, :-1].T - 1).astype(np.int32), table[:, -1].copy()
 
 
 def read_tns(path: str | PathLike[str], shape: Sequence[int] | None = None) -> SparseTensor:

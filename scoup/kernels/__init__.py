@@ -7,11 +7,12 @@ may be called from several Python threads at once.
 from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
-from scoup.kernels.sparse import model_at, mttkrp, row_grams, sparse_densities
+from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities
 
 __all__ = [
     "MIN_PIVOT",
     "Fibres",
+    "add_densities",
     "arrange",
     "contract",
     "densities",

@@ -114,9 +114,20 @@ def sparse_densities(coords: Array, values: Array, shape: Sequence[int]) -> list
     [[2.0, 3.0], [0.0, 5.0]]
     """
     sums = [np.zeros(size) for size in shape]
+    add_densities(coords, values, sums)
+    return sums
+
+
+def add_densities(coords: Array, values: Array, sums: Sequence[Array]) -> None:
+    """Add the absolute values of further cells to the densities ``sums``, in place.
+
+    >>> sums = [np.ones(2), np.zeros(2)]
+    >>> add_densities(np.array([[0, 1], [1, 1]]), np.array([-2.0, 3.0]), sums)
+    >>> [total.tolist() for total in sums]
+    [[3.0, 4.0], [0.0, 5.0]]
+    """
     for index, total in zip(coords, sums, strict=True):
         _add_absolute(read_only(index, np.int32), read_only(values), total)
-    return sums
 
 
 @rows.jit

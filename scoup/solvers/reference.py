@@ -57,7 +57,8 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
 
 
 def _dense(block: Block) -> Array:
-    return block.values.to_dense() if isinstance(block.values, SparseTensor) else block.values
+    values = block.in_memory
+    return values.to_dense() if isinstance(values, SparseTensor) else values
 
 
 def _cost(

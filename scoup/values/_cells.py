@@ -13,7 +13,7 @@ from scoup.tensor import SparseTensor
 
 def revalued(data: CoupledData, name: str, change: Callable[[SparseTensor], Array]) -> CoupledData:
     """Return the data with other values in the non-zero cells of its sparse tensor."""
-    tensor = data.blocks[0].values
+    tensor = data.blocks[0].in_memory
     if not isinstance(tensor, SparseTensor):
         raise ScoupError.expected(f"values: {name}", "a sparse tensor of counts", "a dense one")
     block = replace(data.blocks[0], values=tensor.with_values(change(tensor)))

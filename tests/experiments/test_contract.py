@@ -24,6 +24,8 @@ FIGURES = [
 DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
 COUNTS = Traits(("wall", "poster", "day"), sparse=True)
 SEVERAL = Traits(("a", "b", "c"), sparse=True, matrices=(0, 1, 2))
+ON_DISK = Traits(("a", "b", "c"), sparse=True, on_disk=True)
+KINDS = (DENSE, COUNTS, SEVERAL, ON_DISK)
 
 
 # What both the method and its controls reach in a null, from poor to better than any bar.
@@ -48,7 +50,7 @@ def test_settings_are_declared_and_described(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_experiment_suits_some_data_and_says_why_it_does_not_suit_other(name):
-    reasons = [experiments.declared(name).suits(traits) for traits in (DENSE, COUNTS, SEVERAL)]
+    reasons = [experiments.declared(name).suits(traits) for traits in KINDS]
     assert "" in reasons
     assert all(isinstance(reason, str) for reason in reasons)
 

@@ -42,6 +42,12 @@ class Source(formats.Source):
             raise ScoupError.expected(self.file, "either 'missing' or 'observed'", "both")
         return self
 
+    @property
+    def files(self) -> list[str]:
+        """All files that are read for this block."""
+        observed = None if self.observed == "listed" else self.observed
+        return [path for path in (self.file, self.missing, observed) if path]
+
 
 class Options(Spec):
     """The files that a data set is made of.
@@ -87,13 +93,8 @@ def paths(options: Options) -> list[str]:
     >>> paths(Options(tensor="posts.csv", matrices=["links.csv"], labels={"wall": "walls.txt"}))
     ['posts.csv', 'links.csv', 'walls.txt']
     """
-    blocks = [path for source in (options.tensor, *options.matrices) for path in _files(source)]
+    blocks = [path for source in (options.tensor, *options.matrices) for path in source.files]
     return list(dict.fromkeys([*blocks, *options.labels.values()]))
-
-
-def _files(source: Source) -> list[str]:
-    observed = None if source.observed == "listed" else source.observed
-    return [path for path in (source.file, source.missing, observed) if path]
 
 
 def mode_of(source: Source, names: Sequence[str]) -> int:

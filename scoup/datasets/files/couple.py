@@ -41,24 +41,45 @@ def couple_files(
         )
     content, labels = _labelled(content, options)
     content = _dense(source, content)
-    sides: list[_Side] = []
-    for matrix in options.matrices:
-        mode = mode_of(matrix, content.names)
-        is_named = content.keyed or bool({mode, content.names[mode]} & set(options.labels))
-        side = _side(matrix, mode, labels[mode], is_named)
+    named = [
+        content.keyed or bool({mode, name} & set(options.labels))
+        for mode, name in enumerate(content.names)
+    ]
+    block = Tensor(content.values, labels, named, _mask(source, content))
+    return couple_tensor(block, options.matrices, paths(options), provenance)
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """The tensor of a data set: the labels of its modes, whether each has any, and its mask."""
+
+    values: Any
+    labels: list[Labels]
+    named: Sequence[bool]
+    mask: Any = None
+
+
+def couple_tensor(
+    tensor: Tensor, matrices: Sequence[Source], files: list[str], provenance: Provenance | None
+) -> Dataset:
+    """Read the matrices and couple them to a tensor."""
+    labels, sides = list(tensor.labels), list[_Side]()
+    for matrix in matrices:
+        mode = mode_of(matrix, [label.name for label in labels])
+        side = _side(matrix, mode, labels[mode], tensor.named[mode])
         if side.adopted is not None:
             labels[mode] = Labels(labels[mode].name, side.adopted)
         sides.append(side)
     sides.sort(key=lambda side: side.mode)  # several matrices on a mode stay in their order
     modes = sorted({side.mode for side in sides})
     data = CoupledData(
-        content.values,
+        tensor.values,
         {m: _single([side.content.values for side in sides if side.mode == m]) for m in modes},
-        _mask(source, content),
+        tensor.mask,
         {m: _single([side.mask for side in sides if side.mode == m]) for m in modes},
     )
     columns = _column_labels(sides, [label.name for label in labels])
-    facts = {"files": paths(options), "left_out": [side.left_out for side in sides]}
+    facts = {"files": files, "left_out": [side.left_out for side in sides]}
     return Dataset(data, (*labels, *columns), provenance, facts=facts)
 
 

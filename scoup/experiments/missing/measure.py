@@ -132,7 +132,8 @@ def _is_near(fraction: float, wanted: float) -> bool:
 def visible_mean(data: CoupledData, truth: Array) -> float:
     """Return the mean of the visible cells of the tensor; ``truth`` are the hidden ones."""
     tensor = data.blocks[0]
-    values = tensor.values.values if isinstance(tensor.values, SparseTensor) else tensor.values
+    held = tensor.in_memory
+    values = held.values if isinstance(held, SparseTensor) else held
     total = values.sum(dtype=np.float64) - truth.sum(dtype=np.float64)
     return float(total / max(tensor.observed - truth.size, 1))
 

@@ -1,0 +1,46 @@
+"""Which of up to 64 samples hold a cell: masks of 64 bits per index, and their intersections."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scoup.kernels import rows
+from scoup.kernels.fibres import read_only
+from scoup.records import Array
+
+# One bit of a mask for each sample.
+MASK_BITS = 64
+
+
+def sample_masks(size: int, mode: int, samples: Sequence[Sequence[Array]]) -> Array:
+    """Return the mask of each index of a mode: bit k is set if sample k holds it.
+
+    >>> sample_masks(3, 0, [[np.array([0, 2])], [np.array([2])]]).tolist()
+    [1, 0, 3]
+    """
+    masks = np.zeros(size, np.uint64)
+    for number, indices in enumerate(samples):
+        masks[indices[mode]] |= np.uint64(1 << number)
+    return masks
+
+
+def members_of(coords: Array, masks: tuple[Array, ...]) -> Array:
+    """Return for each cell (a column of ``coords``) the mask of the samples that hold it.
+
+    >>> masks = np.array([1, 0, 3], np.uint64), np.array([1, 1], np.uint64)
+    >>> members_of(np.array([[0, 1, 2], [0, 0, 1]], np.int32), masks).tolist()
+    [1, 0, 1]
+    """
+    member = np.empty(coords.shape[1], np.uint64)
+    _intersect(read_only(coords), masks, member)
+    return member
+
+
+@rows.jit
+def _intersect(coords, masks, member):
+    """``member[t] = AND over modes of masks[n][coords[n, t]]``."""
+    for t in range(member.size):
+        mask = masks[0][coords[0, t]]
+        for n in range(1, len(masks)):
+            mask &= masks[n][coords[n, t]]
+        member[t] = mask

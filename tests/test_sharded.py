@@ -1,0 +1,194 @@
+"""Shards on disk give what the same tensor gives in memory, however they are cut and read."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoup import CMTF, SCOUP, CoupledData, kernels, machine
+from scoup.coupled import Dataset
+from scoup.errors import DamagedFileError, ScoupError
+from scoup.inspect import inspect
+from scoup.listing import members
+from scoup.metrics import core_consistency
+from scoup.records import Labels
+from scoup.sample import densities
+from scoup.shard import shard_tensor, write_shards
+from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.tensor import SparseTensor
+from tests.planted import planted
+
+SHAPES = st.lists(st.integers(1, 9), min_size=3, max_size=5)
+
+
+@st.composite
+def tensors(draw, counts=False):
+    """A sparse tensor of 3 to 5 modes with at least one cell."""
+    shape = tuple(draw(SHAPES))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.integers(1, 200))
+    coords = np.array([rng.integers(0, n, size) for n in shape])
+    values = rng.integers(1, 9, size) if counts else rng.standard_normal(size)
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    return SparseTensor(coords, values.astype(dtype), shape)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("shards")
+
+
+@settings(max_examples=8, deadline=None)
+@given(tensor=tensors(counts=True), cells=st.integers(1, 50), threads=st.sampled_from([1, 2]))
+def test_densities_and_samples_equal_those_in_memory(folder, tensor, cells, threads):
+    sharded = shard_tensor(tensor, folder, cells)
+    for ours, theirs in zip(
+        densities(CoupledData(sharded)), densities(CoupledData(tensor)), strict=True
+    ):
+        assert ours.tobytes() == theirs.tobytes()
+    rng = np.random.default_rng(cells)
+    samples = [
+        [rng.permutation(size)[: rng.integers(1, size + 1)] for size in tensor.shape]
+        for _ in range(70)  # more than the 64 of one pass
+    ]
+    with machine.threads(threads):
+        parts = sharded.select_all(samples)
+    for part, indices in zip(parts, samples, strict=True):
+        expected = tensor.select(indices)
+        assert (part.shape, part.dtype) == (expected.shape, expected.dtype)
+        assert part.coords.tobytes() == expected.coords.tobytes()
+        assert part.values.tobytes() == expected.values.tobytes()
+
+
+@settings(max_examples=8, deadline=None)
+@given(tensor=tensors(), cells=st.integers(1, 50), rank=st.integers(1, 10))
+def test_products_equal_those_in_memory(folder, tensor, cells, rank):
+    sharded = shard_tensor(tensor, folder, cells)
+    assert np.isclose(sharded.norm2, CoupledData(tensor).blocks[0].norm2, rtol=1e-12)
+    rng = np.random.default_rng(rank)
+    factors = [rng.standard_normal((size, rank)) for size in tensor.shape]
+    cells_in_memory = kernels.arrange(tensor.coords, tensor.values.astype(float), tensor.shape)
+    for mode in range(tensor.ndim):
+        expected = kernels.mttkrp(cells_in_memory, factors, mode)
+        np.testing.assert_allclose(sharded.mttkrp(factors, mode), expected, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=10, deadline=None)
+@given(tensor=tensors(), cells=st.integers(1, 50), batch=st.integers(1, 30))
+def test_shards_do_not_depend_on_the_batches_they_come_in(folder, tensor, cells, batch):
+    whole = shard_tensor(tensor, folder, cells).manifest
+    order = np.argsort(tensor.coords[whole.leading], kind="stable")
+    coords, values = tensor.coords[:, order], tensor.values[order]
+    starts = range(0, values.size, batch)
+    batches = [(coords[:, s : s + batch], values[s : s + batch]) for s in starts]
+    assert write_shards(batches, tensor.shape, folder, cells).manifest == whole
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory):
+    """The same sparse data with a matrix, on disk and in memory."""
+    data, _ = planted((24, 30, 12), 2, seed=0, noise=0.01)
+    tensor = SparseTensor.from_dense(np.where(np.abs(data.tensor) > 0.5, data.tensor, 0))
+    sharded = shard_tensor(tensor, tmp_path_factory.mktemp("sides"), 1500)
+    assert len(sharded.manifest.shards) > 2
+    return CoupledData(sharded, data.matrices), CoupledData(tensor, data.matrices)
+
+
+def assert_same_factors(ours, theirs):
+    for one, other in zip(ours.flat, theirs.flat, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10 * np.abs(other).max())
+
+
+@pytest.mark.parametrize(
+    ("finish", "merge"),
+    [*((finish, "joint") for finish in members("scoup.finishes")), ("none", "paper"),
+     ("refit", "authors")],
+)  # fmt: skip
+def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
+    plan = {"sampling": 2, "repetitions": 3, "init": "random", "max_iter": 5}
+    on_disk, in_memory = (SCOUP(2, finish=finish, merge=merge, **plan).fit(side) for side in sides)
+    assert_same_factors(on_disk.factors_, in_memory.factors_)
+    assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
+
+
+def test_als_finds_the_same_model_on_disk(sides):
+    models = [CMTF(2, init="random", max_iter=8, tol=0).fit(side) for side in sides]
+    assert_same_factors(*(model.factors_ for model in models))
+    scores = [model.score(side) for model, side in zip(models, sides, strict=True)]
+    assert np.isclose(*scores, rtol=1e-10)
+    cores = [core_consistency(side, models[0].factors_) for side in sides]
+    assert np.isclose(*cores, rtol=1e-8)
+    rows = np.ones((1, sides[0].sizes[-1]))
+    assert np.allclose(*(model.predict(rows) for model in models), rtol=1e-8)
+
+
+def test_a_merge_reads_the_cells_in_passes(sides, monkeypatch):
+    calls = []
+    for name in ("select_all", "mttkrp"):
+        original = getattr(ShardedTensor, name)
+
+        def count(self, *rest, name=name, original=original):
+            calls.append(name)
+            return original(self, *rest)
+
+        monkeypatch.setattr(ShardedTensor, name, count)
+    SCOUP(2, sampling=2, init="random", max_iter=3, finish="complete").fit(sides[0])
+    # One pass extracts all samples; the merge never takes the cells of covered rows into memory.
+    # Three sweeps over covered rows and one over all rows take three passes each.
+    assert calls == ["select_all"] + ["mttkrp"] * calls.count("mttkrp")
+    assert calls.count("mttkrp") <= 14
+
+
+def test_bytes_depend_neither_on_threads_nor_on_the_memory_limit(tmp_path):
+    rng = np.random.default_rng(0)
+    tensor = SparseTensor.from_dense(rng.poisson(0.3, (60, 20, 10)).astype(float))
+    shard_tensor(tensor, tmp_path, 100)
+    factors = [rng.standard_normal((size, 3)) for size in tensor.shape]
+    products = []
+    for threads, limit in ((1, None), (2, None), (2, 12_000)):
+        with machine.threads(threads):
+            sharded = ShardedTensor.open(tmp_path, memory_limit=limit)
+            products.append([sharded.mttkrp(factors, mode).tobytes() for mode in range(3)])
+    assert products[0] == products[1] == products[2]
+
+
+def test_inspection_says_the_same_of_data_on_disk(sides):
+    facts = []
+    for side in sides:
+        labels = tuple(Labels(f"m{n}", np.arange(size)) for n, size in enumerate(side.sizes))
+        facts.append(inspect(Dataset(side, labels, facts={"left_out": [0]})))
+    heaviest = [[mode.pop("heaviest")[0]["index"] for mode in f["tensor"]["modes"]] for f in facts]
+    assert heaviest[0] == heaviest[1]
+    assert facts[0]["tensor"] == facts[1]["tensor"]
+    assert facts[0]["advice"]["sampling"] == facts[1]["advice"]["sampling"]
+    assert "16 times" in facts[0]["advice"]["because"][2]
+
+
+def test_a_damaged_shard_is_named(tmp_path):
+    tensor = SparseTensor.from_dense(np.ones((6, 5, 4)))
+    sharded = shard_tensor(tensor, tmp_path, 30)
+    file = tmp_path / sharded.manifest.shards[1].file
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    for broken in (file, file.unlink):
+        if callable(broken):
+            broken()
+        with pytest.raises(DamagedFileError, match=r"cells-00001\.parquet"):
+            ShardedTensor.open(tmp_path).mttkrp([np.ones((n, 1)) for n in tensor.shape], 0)
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(tmp_path):
+    tensor = SparseTensor.from_dense(np.ones((6, 5, 4)))
+    with pytest.raises(ScoupError, match="expected a folder of shards, got no manifest"):
+        ShardedTensor.open(tmp_path)
+    sharded = shard_tensor(tensor, tmp_path, 30)
+    with pytest.raises(ScoupError, match=r"memory_limit: expected .* write smaller shards"):
+        ShardedTensor.open(tmp_path, memory_limit=100)
+    with pytest.raises(ScoupError, match="tensor mask: expected none for a tensor on disk"):
+        CoupledData(sharded, tensor_mask=np.ones((6, 5, 4)))
+    with pytest.raises(ScoupError, match="tensor: expected values in memory"):
+        CMTF(1, solver="reference").fit(CoupledData(sharded))
+    (tmp_path / MANIFEST_FILE).write_text("{}")
+    with pytest.raises(ScoupError, match="manifest"):
+        ShardedTensor.open(tmp_path)
