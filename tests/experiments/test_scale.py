@@ -39,10 +39,7 @@ def null(value):
     return [
         CONTEXT.metric(CELLS, 1e6),
         CONTEXT.metric(PASSES, 13, contender=SAMPLED),
-        *(
-            CONTEXT.metric(EXPLAINED, value, contender=name, passes=13)
-            for name in (SAMPLED, EARLY)
-        ),
+        *(CONTEXT.metric(EXPLAINED, value, contender=name, passes=13) for name in (SAMPLED, EARLY)),
         *(
             CONTEXT.metric(FOUND, share, contender=name, group=0, members=20)
             for name in (SAMPLED, HEAVIEST, ANYBODY)
