@@ -26,13 +26,15 @@ REASONS = {loop.MAX_SWEEPS: "", loop.CONVERGED: "converged", loop.EXACT: "exact"
 
 
 def suits(problem: Problem, flat: Sequence[Array]) -> bool:
-    """Tell whether a problem is small, complete and in one precision.
+    """Tell whether a problem is in memory, small, complete and in one precision.
 
     >>> from scoup.coupled import CoupledData
     >>> suits(Problem.of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1))] * 3)
     True
     """
-    if problem.masked or flat[0].shape[1] * sum(map(_steps, problem.terms)) > MAX_STEPS:
+    if problem.masked or any(term.block.is_streamed for term in problem.terms):
+        return False
+    if flat[0].shape[1] * sum(map(_steps, problem.terms)) > MAX_STEPS:
         return False
     types = {array.dtype for array in [*flat, *(term.block.values for term in problem.terms)]}
     return types == {problem.data.dtype}
@@ -72,7 +74,7 @@ def sweep(
 
 def _steps(term: Term) -> int:
     """Return the cells that a pass over a term reads, in the time of dense ones."""
-    values = term.block.values
+    values = term.block.in_memory
     return LISTED_CELL_STEPS * values.nnz if isinstance(values, SparseTensor) else values.size
 
 
@@ -83,7 +85,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
     coords = [np.empty(0, np.int32)]
     ends = np.zeros(3, np.int64)  # of values, coordinates and partial products
     for line, term in zip(table, terms, strict=True):
-        shape, cells = term.block.shape, term.block.values
+        shape, cells = term.block.shape, term.block.in_memory
         line[layout.ORDER], line[layout.LONGEST] = len(shape), int(np.argmax(shape))
         line[layout.VALUES_AT], line[layout.COORDS_AT], line[layout.PARTIAL_AT] = ends
         line[layout.FACTORS_AT : layout.FACTORS_AT + len(shape)] = term.factors
