@@ -17,10 +17,10 @@ def main() -> None:
     """Have the server run the script, or become the Python that the command names."""
     address, *command = sys.argv[1:]
     # Ctrl-C reaches the fork too, which may have something to clean up.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection = _request(address, command)
+    inherited = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = _request(address, command, inherited is signal.SIG_IGN)
     if connection is None or not _receive(connection, 1):  # no fork was made
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, inherited)
         os.execvp(command[0], command)
     answer = _receive(connection, 4)
     if not answer:
@@ -28,11 +28,11 @@ def main() -> None:
     _end_as(int.from_bytes(answer, sys.byteorder))
 
 
-def _request(address: str, command: list[str]) -> _socket.socket | None:
+def _request(address: str, command: list[str], uninterrupted: bool) -> _socket.socket | None:
     """Send the job to the server; None if there is none, or if it is no job for this Python."""
     if len(command) != 2 or command[0] != sys.executable:
         return None
-    words = [str(time.process_time()), command[1], os.getcwd()]
+    words = [str(time.process_time()), str(int(uninterrupted)), command[1], os.getcwd()]
     words += [f"{name}={value}" for name, value in os.environ.items()]
     body = b"\0".join(map(os.fsencode, words))
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in STREAMS)

@@ -90,7 +90,9 @@ def run_job(connection: socket.socket) -> None:
     while len(body) < int.from_bytes(size, sys.byteorder):
         body += connection.recv(1 << 20) or sys.exit(1)
     connection.close()
-    seconds, script, folder, *environment = map(os.fsdecode, body.split(b"\0"))
+    seconds, uninterrupted, script, folder, *environment = map(os.fsdecode, body.split(b"\0"))
+    if uninterrupted == "0":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream, number in zip(streams, STREAMS, strict=True):
         os.dup2(stream, number)
         os.close(stream)
@@ -111,7 +113,6 @@ def _leave_server(server: int, sockets: Iterable[socket.socket]) -> None:
         os._exit(1)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for other in sockets:
         other.close()
 

@@ -25,6 +25,7 @@ SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "kind_count": ("components", {}),
     "groups": ("components", {"kind": "group"}),
     "groups_found": ("found_within", {"kind": "group"}),
+    "members_found": ("found_within", {"kind": "member"}),
     "mean_purity": ("purity", {"end": "mean"}),
     "alone_purity": ("purity", {"end": "mean"}),
     "null_purity": ("purity", {"control": "random categories"}),

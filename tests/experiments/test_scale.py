@@ -10,7 +10,6 @@ from scoup.experiments._controls import EXPLAINED
 from scoup.experiments.scale import Spec
 from scoup.experiments.scale.measure import (
     ANYBODY,
-    CELLS,
     EARLY,
     FOUND,
     HEAVIEST,
@@ -37,8 +36,7 @@ def null(value):
     """ALS explains as much after as many passes, and any users look like a group."""
     share = min(value, 1.0)
     return [
-        CONTEXT.metric(CELLS, 1e6),
-        CONTEXT.metric(PASSES, 13, contender=SAMPLED),
+        CONTEXT.metric(PASSES, 13, contender=SAMPLED, cells=1_000_000),
         *(CONTEXT.metric(EXPLAINED, value, contender=name, passes=13) for name in (SAMPLED, EARLY)),
         *(
             CONTEXT.metric(FOUND, share, contender=name, group=0, members=20)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from scoup.specs import PlanSpec
 
 SECONDS = Measure("seconds", "s", "lower", 0.0, None, "wall-clock time from shards to model")
 PASSES = Measure("passes_read", "passes", "lower", 0.0, None, "how often all shards were read")
-CELLS = Measure("cells", "cells", "none", 1.0, None, "non-zeros of the tensor")
 FOUND = Measure(
     "members_found", "share", "higher", 0.0, 1.0,
     "share of a group among as many users with the largest entries of a component",
@@ -57,12 +56,12 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     runs[STREAMED] = _run(exact, data)
     if tensor.nnz <= spec.memory_cells:
         runs[IN_MEMORY] = _run(exact, data.select([np.arange(size) for size in data.sizes]))
-    metrics = [context.metric(CELLS, tensor.nnz)]
-    metrics += _costs(runs, CostScale(runs[STREAMED].costs[-1], zero_cost(data)), context)
+    metrics = list(_costs(runs, CostScale(runs[STREAMED].costs[-1], zero_cost(data)), context))
     columns = {name: np.abs(run.users) for name, run in runs.items()}
     columns[HEAVIEST] = densities(data)[0][:, None]
     columns[ANYBODY] = np.roll(columns[SAMPLED], len(columns[SAMPLED]) // 2, axis=0)
     metrics += _groups(columns, groups, context)
+    metrics = [replace(metric, at={**metric.at, "cells": tensor.nnz}) for metric in metrics]
     return Outcome(metrics, notes={"sweeps": spec.sweeps})
 
 
@@ -114,10 +113,10 @@ def _groups(
 def claims(metrics: Sequence[Metric]) -> list[Claim]:
     """Judge whether SCOUP explains as much as ALS in fewer passes, and finds the groups."""
     rows = []
-    for dataset in dict.fromkeys(metric.dataset for metric in pick(metrics, CELLS.name)):
+    for dataset in dict.fromkeys(metric.dataset for metric in pick(metrics, PASSES.name)):
         here = [metric for metric in metrics if metric.dataset == dataset]
-        cells, passes = pick(here, CELLS.name)[0].value, pick(here, PASSES.name, contender=SAMPLED)
-        setting = f"{cells:.0e} cells on disk, {passes[0].value:.0f} passes"
+        passes = pick(here, PASSES.name, contender=SAMPLED)[0]
+        setting = f"{passes.at['cells']:,} cells on disk, {passes.value:.0f} passes"
         facts: dict[str, Any] = {"setting": setting, "paper": "-", "unit": "share"}
         early = {EARLY: pick(here, EXPLAINED.name, contender=EARLY)}
         explained = pick(here, EXPLAINED.name, contender=SAMPLED)
