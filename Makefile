@@ -26,7 +26,7 @@ setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
-reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about half an hour on 2 cores)
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 20 minutes on 2 cores)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
@@ -34,12 +34,12 @@ quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
 	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
 
 real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fills their tables
-	SCOUP_DATA=$(abspath $(DATA)) $(RUN) workflow/configs/real.yaml --cores $(CORES) --directory build/real
+	SCOUP_DATA=$(abspath $(DATA)) $(BIN)/scoup run workflow/configs/real.yaml --cores $(CORES) --directory build/real
 	@mkdir -p docs/real
 	cp build/real/results/plot/leave_two_out.png build/real/results/plot/anomaly_plans.png docs/real/
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
-test: lint ## static checks, then all tests (about 20 minutes on 2 cores)
+test: lint ## static checks, then all tests (about 15 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; 7 minutes)

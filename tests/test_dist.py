@@ -87,6 +87,14 @@ def test_make_takes_the_newest_python_that_starts(tmp_path):
     assert said.strip() == "python3.12"
 
 
+def test_every_variable_that_make_reads_is_set_or_asked_for():
+    text = (ROOT / "Makefile").read_text()
+    read = set(re.findall(r"\$\(([A-Z][A-Z0-9_]*)\)", text)) - {"MAKEFILE_LIST"}
+    known = set(re.findall(r"^([A-Z][A-Z0-9_]*) *[?:]?=", text, re.M))
+    known |= set(re.findall(r"\$\(if \$\(([A-Z]+)\)", text))
+    assert read - known == {"DATA", "FLAGS"}  # from the command line
+
+
 @pytest.mark.parametrize("lock", sorted((ROOT / "envs").glob("*.txt")), ids=lambda path: path.stem)
 def test_a_lock_has_hashes_and_names_no_host(lock):
     text = lock.read_text()

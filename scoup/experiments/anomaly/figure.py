@@ -92,7 +92,7 @@ def anomaly_plans(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         _lines(grid[0, 2], stars[stars.truth == "planted"], "share of the planted stars found")
     grid[0, 0].set_ylim(-0.03, 1.05)
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
+    drawing.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=7.5)
     style.letter(grid)
     return drawing
 
