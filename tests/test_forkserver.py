@@ -122,7 +122,12 @@ def test_the_fork_of_a_killed_client_is_killed(server, script, tmp_path):
 
 def test_an_interrupt_of_the_group_reaches_the_fork(server, script, tmp_path):
     text = f"try: exec({SLEEPING!r})\nexcept KeyboardInterrupt: open('tidy', 'w').close(); raise"
-    client, fork = started(by_client(server, script(text)), tmp_path)
+    # Tests that run in the background may have been told to ignore Ctrl-C.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        client, fork = started(by_client(server, script(text)), tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, inherited)
     for pid in (client.pid, fork, server.pid):
         os.kill(pid, signal.SIGINT)
     assert client.wait(30) == -signal.SIGINT

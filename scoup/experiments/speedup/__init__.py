@@ -19,12 +19,7 @@ CAPTIONS = {
     "pinv": "Time of the pseudoinverse of the stacked matrix over that by the lemma, and over "
     "itself in a second timing, for each number of rows and components.",
 }
-# Rounds are alike, and all of them are more runs than MLflow draws.
-VIEW = View(
-    where='metrics.seconds > 0 and params.round = "0"',
-    sort="seconds",
-    scatter=("seconds", "relative_cost"),
-)
+VIEW = View(sort="seconds", scatter=("seconds", "relative_cost"))
 # The job takes every core, so that nothing runs next to it.
 EXCLUSIVE = True
 # Up to here the printed algorithm, which makes everything dense, takes seconds.
