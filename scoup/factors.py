@@ -1,12 +1,13 @@
 """Working with factor matrices: normalise, match, reconstruct."""
 
 from collections.abc import Sequence
-from math import prod
+from math import fsum, prod
 
 import numpy as np
 
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.machine import run_chunks
 from scoup.records import Array, Factors
 
 # Cells whose residuals are in memory at a time, and how many of them share a row factor.
@@ -63,9 +64,11 @@ def squared_error(
     cells = values.reshape(-1, prod(values.shape[split:]))
     known = None if mask is None else mask.reshape(cells.shape)
     right = khatri_rao(doubles[split:]).T
-    total, step = 0.0, max(1, RESIDUAL_STEP_CELLS // cells.shape[1])
-    for first in range(0, len(cells), step):
-        rows = slice(first, min(first + step, len(cells)))
+    step = max(1, RESIDUAL_STEP_CELLS // cells.shape[1])
+    parts = [0.0] * -(-len(cells) // step)
+
+    def set_part(number: int) -> None:
+        rows = slice(number * step, min((number + 1) * step, len(cells)))
         left = np.ones((1, 1))
         index = np.unravel_index(np.arange(rows.start, rows.stop), values.shape[:split])
         for factor, mode_index in zip(doubles[:split], index, strict=True):
@@ -73,8 +76,14 @@ def squared_error(
         error = np.ldexp(cells[rows].astype(np.float64), -exponent) - left @ right
         if known is not None:
             error *= known[rows]
-        total += float(np.einsum("ij,ij->", error, error))
-    return total
+        parts[number] = float(np.einsum("ij,ij->", error, error))
+
+    def work(first: int, last: int) -> None:
+        for number in range(first, last):
+            set_part(number)
+
+    run_chunks(len(parts), work, values.size * right.shape[0])
+    return fsum(parts)
 
 
 def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = ()) -> Factors:

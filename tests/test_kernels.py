@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.linalg import eigh
 
 from scoup import kernels
 from scoup.kernels import fibres as fibres_module
 from scoup.kernels import sparse
+from scoup.kernels.eigen import leading_eigenvectors
 from scoup.machine import serial_blas, threads
 from scoup.seeds import generator
 from scoup.solvers.als import solve_normal
@@ -168,6 +170,27 @@ def test_densities_are_marginal_sums(shape, seed):
         for mode, vector in enumerate(got):
             rest = tuple(n for n in range(len(shape)) if n != mode)
             np.testing.assert_allclose(vector, np.abs(dense).sum(axis=rest), rtol=1e-12, atol=1e-12)
+
+
+@SETTINGS
+@given(shapes, seeds, st.sampled_from([np.float64, np.float32, bool]), st.booleans())
+def test_a_part_is_what_numpy_takes(shape, seed, dtype, transposed):
+    rng = generator(seed, "extract")
+    array = np.round(rng.standard_normal(shape)).astype(dtype)
+    array = array.T if transposed else array
+    indices = [rng.permutation(size)[: rng.integers(size + 1)] for size in array.shape]
+    part = kernels.extract(array, indices)
+    assert part.dtype == array.dtype
+    assert part.flags.c_contiguous
+    np.testing.assert_array_equal(part, array[np.ix_(*indices)])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_leading_eigenvectors_are_those_of_scipy(count):
+    rows = generator(0, "eigen").standard_normal((40, 70))
+    expected = eigh(rows @ rows.T, subset_by_index=[40 - count, 39])[1]
+    vectors = leading_eigenvectors(rows @ rows.T, count)
+    np.testing.assert_allclose(np.abs(vectors), np.abs(expected), atol=1e-12)
 
 
 @SETTINGS
