@@ -134,6 +134,12 @@ class SparseTensor:
     def __repr__(self) -> str:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz:,} non-zeros)"
 
+    def __getitem__(self, rows: Any) -> SparseTensor:
+        """Refuse rows, which scikit-learn's searches ask for: of a sparse tensor, cells may be."""
+        expected = "Cells(CoupledData(tensor, tensor_mask=Observed(cells)))"
+        hint = "select() takes a part of it"
+        raise ScoupError.expected("samples", expected, "a SparseTensor", hint)
+
     @property
     def ndim(self) -> int:
         """Number of modes."""

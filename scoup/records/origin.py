@@ -11,7 +11,6 @@ import numpy as np
 from scoup.errors import ScoupError
 from scoup.records.factors import Array
 
-
 MAX_IDS_SHOWN = 3
 
 
