@@ -41,6 +41,8 @@ SAMPLED = grid(
     workers=[1, 2, 4],
 )  # fmt: skip
 FULL = grid(contender=["reference", "als", "compressed als"], workers=[2])
+ROUNDS = range(3)
+TIMED = [{**at, "round": number} for number in ROUNDS for at in (*FULL, *SAMPLED)]
 DECIDED = grid(
     contender=["chosen", "chosen alone", "averaged", "as printed", "ridge"],
     decision=["distance", "cosine"], subject=[*SUBJECTS, "all"],
@@ -109,10 +111,14 @@ LAYOUT = {
         ("relative_output_size", *COST): grid(finish=["none", "refit"]),
     }),
     "speedup": (["brainq"], 2, ["scoup"], ["whole"], {
-        ("seconds", "s", "lower"): [*FULL, *SAMPLED],
-        ("speedup", *SHARE): [*FULL, *SAMPLED],
-        ("relative_cost", *COST): [*FULL, *SAMPLED],
-        ("explained_share", *SHARE): [*FULL, *SAMPLED],
+        ("seconds", "s", "lower"): TIMED,
+        ("speedup", *SHARE): TIMED,
+        ("relative_cost", *COST): TIMED,
+        ("explained_share", *SHARE): TIMED,
+        ("worker_gain", *SHARE): [at for at in TIMED if at["workers"] > 1],
+        ("pinv_speedup", *SHARE): grid(
+            contender=["pseudoinverse"], rows=[10, 100, 1000], components=[1, 5], round=ROUNDS
+        ),
     }),
 }  # fmt: skip
 BASELINES = {"accuracy": ["full"], "sparsity": ["full"]}
