@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scoup.errors import ScoupError, ScoupWarning
     from scoup.estimators import CMTF, SCOUP
     from scoup.noise import NoiseNormalizer
+    from scoup.reading import read
     from scoup.records import Factors
     from scoup.tensor import SparseTensor
 
@@ -27,6 +28,7 @@ __all__ = [
     "ScoupError",
     "ScoupWarning",
     "SparseTensor",
+    "read",
 ]
 __version__ = "0.1.0"
 
@@ -42,6 +44,7 @@ _HOME = {
     "ScoupError": "errors",
     "ScoupWarning": "errors",
     "SparseTensor": "tensor",
+    "read": "reading",
 }
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from scoup import __version__, store
 from scoup.datasets import Traits, kind
-from scoup.datasets.files.couple import couple_files
-from scoup.datasets.shards.couple import couple_shards
 from scoup.errors import ScoupError
 from scoup.extras import require
 from scoup.formats import descriptions
@@ -23,6 +21,7 @@ from scoup.ingest import ingest
 from scoup.inspect import inspect, roles_text, text
 from scoup.layout import command_name, project_folder
 from scoup.new import choose, configuration, question
+from scoup.reading import couple_guess
 from scoup.records import ROLES
 from scoup.run import run
 from scoup.shard import SHARD_CELLS
@@ -189,18 +188,14 @@ def _read(request: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
     roles = dict(_pair("--roles", pair, "MODE=ROLE") for pair in _split(request.roles))
     guessed = guess(request.files, _columns(request), request.value, labels, roles)
     declaration = kind(guessed.kind)
-    options = declaration.Options(**guessed.options)
-    if guessed.kind == "shards":
-        dataset = couple_shards(guessed.content.values, options)
-    else:
-        dataset = couple_files(options, content=guessed.content)
+    known = declaration.traits(declaration.Options(**guessed.options))
     facts = {
         "kind": guessed.kind,
         "options": guessed.options,
         "hints": guessed.hints,
         "roles": [asdict(role) for role in guessed.roles],
     }
-    return {**inspect(dataset), **facts}, declaration.traits(options)
+    return {**inspect(couple_guess(guessed)), **facts}, known
 
 
 def _split(words: str | None) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
-from scoup.roles import RoleGuess, guess_roles, settle_roles
+from scoup.roles import RoleGuess, guess_roles, mode_name, settle_roles
 from scoup.sharded import MANIFEST_FILE, ShardedTensor
 from scoup.tensor import SparseTensor
 
@@ -85,7 +85,7 @@ def guess(
     options = {
         "tensor": tensor,
         "matrices": matrices,
-        "labels": dict(labels or {}),
+        "labels": {mode_name(key, content.names): path for key, path in (labels or {}).items()},
         "roles": {guess.mode: guess.role for guess in guesses if guess.is_settled},
     }
     used = {key: part for key, part in options.items() if part}

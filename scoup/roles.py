@@ -199,11 +199,8 @@ def settle_roles(guesses: Sequence[RoleGuess], stated: Mapping[str, str]) -> lis
     ['place', '', 'when']
     """
     names = [guess.mode for guess in guesses]
-    numbers = {str(number): name for number, name in enumerate(names)}
-    known = {key if key in names else numbers.get(key, key): role for key, role in stated.items()}
+    known = {mode_name(key, names): role for key, role in stated.items()}
     for mode, role in known.items():
-        if mode not in names:
-            raise ScoupError.expected("--roles", f"modes among {', '.join(names)}", repr(mode))
         if role not in ROLES:
             raise ScoupError.expected(f"--roles: {mode}", f"one of {', '.join(ROLES)}", repr(role))
     settled = []
@@ -213,3 +210,16 @@ def settle_roles(guesses: Sequence[RoleGuess], stated: Mapping[str, str]) -> lis
         else:
             settled.append(RoleGuess(guess.mode) if guess.role in known.values() else guess)
     return settled
+
+
+def mode_name(key: str, names: Sequence[str]) -> str:
+    """Return the name of a mode that is given by its name or number.
+
+    >>> mode_name("1", ["wall", "poster", "day"])
+    'poster'
+    """
+    if key in names:
+        return key
+    if key.isdecimal() and int(key) < len(names):
+        return names[int(key)]
+    raise ScoupError.expected("mode", f"one of {', '.join(names)}", repr(key))

@@ -137,7 +137,7 @@ def _labelled(content: Content, options: Options) -> tuple[Content, list[Labels]
     for mode, name in enumerate(names):
         columns: dict[str, Array] = {}
         if mode in files:
-            ids, columns = read_labels(files[mode])
+            ids, columns = read_labels(files[mode], content.ids[mode], content.keyed)
             content = _relabelled(content, mode, ids, files[mode])
         labels.append(Labels(name, np.asarray(content.ids[mode]), columns, roles[mode]))
     return content, labels
