@@ -174,10 +174,14 @@ def shape(spec: DatasetSpec) -> tuple[int, ...] | None:
     return kind(spec.kind).shape(spec.size, spec.checked_options)
 
 
+def is_own(spec: DatasetSpec) -> bool:
+    """Whether a data set is made of user-supplied files, about which the paper claims nothing."""
+    return hasattr(kind(spec.kind), "paths")
+
+
 def paths(spec: DatasetSpec) -> list[str]:
     """Return the user-supplied files that a data set is made of; the other kinds have none."""
-    declaration = kind(spec.kind)
-    return declaration.paths(spec.checked_options) if hasattr(declaration, "paths") else []
+    return kind(spec.kind).paths(spec.checked_options) if is_own(spec) else []
 
 
 def simulated_kinds() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from scoup.coupled import CoupledData, Dataset
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.claims import claims
-from scoup.experiments.anomaly.counting import Name, counted_stars
+from scoup.experiments.anomaly.counting import Name, counted_stars, usual_partners
 from scoup.experiments.anomaly.detect import detect
 from scoup.experiments.anomaly.groups import find_groups, planted_groups, slice_length
 from scoup.experiments.anomaly.kinds import DAY, WALL, best_first
@@ -73,6 +73,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
         "sizes": list(posts.shape),
         "names": names,
         "words": dict(words),
+        "usual": usual_partners(posts),
         "calendar": calendar(labels[DAY].ids),
         **group_facts(groups, dataset, length),
         "chance": {
