@@ -641,4 +641,6 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return type(values)(values.cells.select(indices))
     if isinstance(values, SparseTensor):
         return values.select(indices)
-    return np.ascontiguousarray(values[np.ix_(*indices)])
+    from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
+
+    return extract(values, indices)
