@@ -17,7 +17,8 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
-from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.manifest import MANIFEST_FILE
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 LIKELY_VALUES = (
