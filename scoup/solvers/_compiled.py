@@ -88,9 +88,7 @@ def best_start(
     return _factors(blocks, state) if done else None
 
 
-def with_sides(
-    problem: Problem, flat: Sequence[Array], limits: loop.Limits
-) -> list[Array] | None:
+def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> list[Array] | None:
     """Return the factors with the sides set by least squares; None if that is unsafe.
 
     >>> from scoup.coupled import CoupledData
