@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scoup.errors import ScoupError, ScoupWarning
     from scoup.estimators import CMTF, SCOUP
     from scoup.noise import NoiseNormalizer
+    from scoup.reading import read
     from scoup.records import Factors
     from scoup.tensor import SparseTensor
 
@@ -29,6 +30,7 @@ __all__ = [
     "ScoupWarning",
     "SparseTensor",
     "plot",
+    "read",
 ]
 __version__ = "0.1.0"
 
@@ -44,6 +46,7 @@ _HOME = {
     "ScoupError": "errors",
     "ScoupWarning": "errors",
     "SparseTensor": "tensor",
+    "read": "reading",
 }
 
 

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_labels, as_lists, by_mode
-from scoup.tensor import SparseTensor, StreamedTensor, as_real, check_indices, ravel
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor, as_real, check_indices, ravel
 
 # A slice lacks many cells if one in so many is hidden.
 SCARCE_SHARE = 8
@@ -641,4 +642,6 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return type(values)(values.cells.select(indices))
     if isinstance(values, SparseTensor):
         return values.select(indices)
-    return np.ascontiguousarray(values[np.ix_(*indices)])
+    from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
+
+    return extract(values, indices)

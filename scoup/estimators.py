@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pydantic import StrictBool
 from tqdm.auto import tqdm
 
 from scoup import pipeline
@@ -103,8 +104,8 @@ class CMTF(Model):
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
             starts=self.starts, compress=self.compress,
         )  # fmt: skip
-        steps = spec.max_iter * spec.starts
-        with tqdm(total=steps, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
+        steps, shown = spec.max_iter * spec.starts, check("progress", self.progress, StrictBool)
+        with tqdm(total=steps, disable=not shown, desc=f"CMTF {spec.solver}") as bar:
 
             def step(cost: float) -> None:
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
@@ -177,9 +178,8 @@ class SCOUP(Model):
             del settings[name]
         plan = PlanSpec(**settings)
         jobs = check("jobs", self.jobs, Count)
-        with tqdm(
-            total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions"
-        ) as bar:
+        shown = check("progress", self.progress, StrictBool)
+        with tqdm(total=plan.repetitions, disable=not shown, desc="SCOUP repetitions") as bar:
             result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
         merge_seconds = result.merged.report.seconds.items()
         self.labels_, self.seed_ = data.labels, seed

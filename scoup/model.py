@@ -16,7 +16,8 @@ from scoup.metrics import block_fits
 from scoup.parameters import Parameters
 from scoup.records import Array, Factors, Labels
 from scoup.specs import Count, Whole, check
-from scoup.tensor import SparseTensor, StreamedTensor
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor
 
 
 class Model(Parameters):

@@ -11,7 +11,8 @@ from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, side_of
 from scoup.records import Array, Factors
 from scoup.specs import Positive, Whole, check
-from scoup.tensor import SparseTensor, StreamedTensor, as_real
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor, as_real
 
 RULES = ("least_squares", "paper")
 # Singular values below this share of the largest one count as zero.

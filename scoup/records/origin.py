@@ -11,7 +11,19 @@ import numpy as np
 from scoup.errors import ScoupError
 from scoup.records.factors import Array
 
+ROLES = ("whom", "who", "when", "thing", "feature", "subject", "place")
 MAX_IDS_SHOWN = 3
+
+
+def role_of(name: str, role: str = "") -> str:
+    """Return the role of a mode: as stated, or its name if that is a role; else none.
+
+    >>> role_of("subject"), role_of("wall", "whom"), role_of("wall")
+    ('subject', 'whom', '')
+    """
+    if role and role not in ROLES:
+        raise ScoupError.expected(f"{name}: role", f"one of {', '.join(ROLES)}", repr(role))
+    return role or (name if name in ROLES else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,7 +31,8 @@ class Labels:
     """What the indices of one mode (or of the columns of one matrix) stand for.
 
     ``name`` says what an index is (``noun``, ``voxel``, ``day``), ``ids`` names each one, and
-    ``columns`` add facts about each, such as the category of a noun or the x of a voxel.
+    ``columns`` add facts about each, such as the category of a noun or the x of a voxel. ``role``
+    is one of :data:`ROLES`: what the mode is to experiments; empty if it is not known.
 
     >>> len(Labels("noun", np.array(["bear", "cat"]), {"category": np.array(["animal", "animal"])}))
     2
@@ -28,8 +41,10 @@ class Labels:
     name: str
     ids: Array
     columns: Mapping[str, Array] = field(default_factory=dict)
+    role: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "role", role_of(self.name, self.role))
         for key, column in {"ids": self.ids, **self.columns}.items():
             if (
                 np.ndim(column) != 1
@@ -52,7 +67,7 @@ class Labels:
     def select(self, index: Array) -> Labels:
         """Return the labels of some indices."""
         columns = {key: np.asarray(column)[index] for key, column in self.columns.items()}
-        return Labels(self.name, np.asarray(self.ids)[index], columns)
+        return Labels(self.name, np.asarray(self.ids)[index], columns, self.role)
 
 
 def as_labels(labels: Sequence[Any], order: int, sizes: Sequence[int]) -> tuple[Labels, ...]:
