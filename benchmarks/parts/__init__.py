@@ -1,6 +1,6 @@
 """The parts of the benchmark, in the order in which they run: name -> function() -> Outcome."""
 
-from benchmarks.parts import dense, growth, kernels, memory, missing, small, sparse
+from benchmarks.parts import dense, growth, kernels, memory, missing, small, sparse, workers
 
 PARTS = {
     "kernels": kernels.measure,
@@ -13,4 +13,5 @@ PARTS = {
     "memory": memory.measure,
     "folds": dense.measure_folds,
     "small": small.measure,
+    "workers": workers.measure,
 }
