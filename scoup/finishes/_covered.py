@@ -7,8 +7,9 @@ import numpy as np
 from scoup.coupled import CoupledData
 from scoup.machine import release
 from scoup.records import Array
+from scoup.restrict import restrict
 from scoup.solvers import als
-from scoup.terms import Term, block_losses, grams_of, terms_of, terms_on
+from scoup.terms import Term, block_losses, grams_of, terms_of
 
 
 class Covered:
@@ -25,7 +26,7 @@ class Covered:
 
     def __init__(self, data: CoupledData, rows: tuple[Array, ...]) -> None:
         self.data, self.rows = data, rows
-        self.terms: list[Term] = terms_of(data) if self._is_whole() else terms_on(data, rows)
+        self.terms: list[Term] = terms_of(data if self._is_whole() else restrict(data, rows))
         self._outside = [
             max(block.norm2 - term.norm2, 0.0)
             for block, term in zip(data.blocks, self.terms, strict=True)
