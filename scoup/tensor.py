@@ -98,7 +98,7 @@ def as_real(name: str, values: Any) -> Array:
     raise ScoupError.expected(name, "real numbers", f"dtype {array.dtype}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SparseTensor:
     """An N-way tensor that stores only its non-zeros.
 
@@ -107,8 +107,8 @@ class SparseTensor:
     in a mask a cell counts whatever its value.
 
     >>> X = SparseTensor([[0, 0, 1], [1, 1, 0], [2, 2, 0]], [1.0, 2.0, 5.0], (2, 2, 3))
-    >>> X.nnz, X.values.tolist(), X.shape
-    (2, [3.0, 5.0], (2, 2, 3))
+    >>> X, X.values.tolist()
+    (SparseTensor(2 x 2 x 3, 2 non-zeros), [3.0, 5.0])
     >>> float(X.to_dense()[0, 1, 2])
     3.0
     """
@@ -116,7 +116,7 @@ class SparseTensor:
     coords: Array
     values: Array
     shape: tuple[int, ...]
-    zero_coords: Array = field(init=False, repr=False)
+    zero_coords: Array = field(init=False)
 
     def __post_init__(self) -> None:
         shape = check_shape(self.shape)
@@ -129,6 +129,15 @@ class SparseTensor:
             array.setflags(write=False)
         object.__setattr__(self, "coords", coords)
         object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz:,} non-zeros)"
+
+    def __getitem__(self, rows: Any) -> SparseTensor:
+        """Refuse rows, which scikit-learn's searches ask for: of a sparse tensor, cells may be."""
+        expected = "Cells(CoupledData(tensor, tensor_mask=Observed(cells)))"
+        hint = "select() takes a part of it"
+        raise ScoupError.expected("samples", expected, "a SparseTensor", hint)
 
     @property
     def ndim(self) -> int:

@@ -15,9 +15,10 @@ from scoup.merges._shared import sampled_rows
 from scoup.metrics import core_consistency
 from scoup.records import Labels
 from scoup.restrict import restrict_tensor
-from scoup.sample import densities
+from scoup.sample import densities, draw
 from scoup.shard import shard_tensor, write_shards
 from scoup.sharded import ShardedTensor
+from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 from tests.planted import planted
 
@@ -136,6 +137,17 @@ def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
     on_disk, in_memory = (SCOUP(2, finish=finish, merge=merge, **plan).fit(side) for side in sides)
     assert_same_factors(on_disk.factors_, in_memory.factors_)
     assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
+
+
+def test_a_budget_of_cells_gives_the_same_samples_on_disk(sides):
+    spec = SampleSpec(rank=2, sampling=(1.5, 1.5, 1), cells=500, repetitions=2)
+    drawn = [draw(side, spec, seed=0) for side in sides]
+    counts = [sides[1].tensor.select(sample.indices[:3]).nnz for sample in drawn[1]]
+    assert counts[0] <= 500 < sides[1].tensor.nnz / 1.5**2
+    for ours, theirs in zip(*drawn, strict=True):
+        assert [i.tobytes() for i in ours.indices] == [i.tobytes() for i in theirs.indices]
+    with pytest.raises(ScoupError, match=r"cells: expected .* or more with these sampling factors"):
+        draw(sides[0], spec.model_copy(update={"cells": 1}), seed=0)
 
 
 def test_als_finds_the_same_model_on_disk(sides):

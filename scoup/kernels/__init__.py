@@ -5,6 +5,7 @@ may be called from several Python threads at once.
 """
 
 from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
+from scoup.kernels.extract import extract
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities
@@ -16,6 +17,7 @@ __all__ = [
     "arrange",
     "contract",
     "densities",
+    "extract",
     "gram",
     "inner",
     "long_gram",

@@ -76,8 +76,9 @@ def solve(
     'exact'
     """
     costs, reason = list[float](), ""
-    if update is least_squares and _compiled.suits(problem, flat):
-        limits = _limits(problem, stopping, flat[0].shape[1])
+    rank, same_type = flat[0].shape[1], flat[0].dtype == problem.data.dtype
+    if update is least_squares and same_type and _compiled.suits(problem, rank):
+        limits = limits_for(problem, stopping, rank)
         costs, reason = _compiled.sweep(problem, flat, stopping, limits)
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
@@ -208,8 +209,13 @@ def _sum(left: Array, right: Array) -> Array:
     return np.add(left, right, dtype=dtype, casting="same_kind")
 
 
-def _limits(problem: Problem, stopping: Stopping, rank: int) -> Limits:
-    """Return when the compiled sweeps stop: exactly when those of :func:`solve` do."""
+def limits_for(problem: Problem, stopping: Stopping, rank: int) -> Limits:
+    """Return when the compiled sweeps stop: exactly when those of :func:`solve` do.
+
+    >>> from scoup.coupled import CoupledData
+    >>> limits_for(Problem.of(CoupledData(np.ones((2, 2, 2)))), Stopping(9, 1e-6), 1).tol
+    1e-06
+    """
     dtype, floor = problem.data.dtype, problem.rounding
     return Limits(
         tol=float(stopping.tol),

@@ -64,7 +64,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
 
 
 def _sampler(plan: PlanSpec, seed: int) -> SCOUP:
-    settings = {name: getattr(plan, name) for name in SCOUP._names() if hasattr(plan, name)}
+    settings = {name: getattr(plan, name) for name in SCOUP().get_params() if hasattr(plan, name)}
     return SCOUP(**settings, seed=seed)
 
 
