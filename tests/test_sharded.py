@@ -161,6 +161,17 @@ def test_als_finds_the_same_model_on_disk(sides):
     assert np.allclose(*(model.predict(rows) for model in models), rtol=1e-8)
 
 
+def test_matrices_may_be_on_disk_too(sides, tmp_path):
+    tensor, matrix = (sides[1].tensor, sides[1].matrices[0][0])
+    likes = SparseTensor.from_dense(np.where(np.abs(matrix) > 0.3, matrix, 0))
+    on_disk = CoupledData(sides[0].tensor, {0: shard_tensor(likes, tmp_path, 40)})
+    in_memory = CoupledData(tensor, {0: likes})
+    plan = {"init": "random", "max_iter": 4}
+    for model in (CMTF(2, tol=0, **plan), SCOUP(2, finish="complete", **plan)):
+        ours = model.fit(on_disk).factors_
+        assert_same_factors(ours, model.fit(in_memory).factors_)
+
+
 def test_als_takes_two_passes_per_sweep(sides):
     tensor = sides[0].tensor
     before = tensor.passes
