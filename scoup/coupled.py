@@ -640,7 +640,7 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return None
     if isinstance(values, (HeldOut, Observed)):
         return type(values)(values.cells.select(indices))
-    if isinstance(values, SparseTensor):
+    if isinstance(values, (SparseTensor, StreamedTensor)):
         return values.select(indices)
     from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
 
