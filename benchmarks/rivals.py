@@ -24,7 +24,7 @@ from scoup import CoupledData
 from scoup.records import Array
 from scoup.solvers.als import pseudoinverse
 from scoup.start import with_sides
-from scoup.terms import block_losses, grams_of, terms_of, weighted
+from scoup.terms import Problem, block_losses, grams_of, weighted
 
 
 class EnoughError(Exception):
@@ -50,7 +50,8 @@ class Recorder:
 
 def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
     """Return a function: the coupled cost of given modes with the best scales and side factors."""
-    terms = terms_of(coupled)
+    problem = Problem.of(coupled)
+    terms = problem.terms
 
     def cost(modes: Sequence[Array]) -> float:
         flat = [np.ascontiguousarray(mode, dtype=np.float64) for mode in modes]
@@ -65,7 +66,7 @@ def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
         flat[position] = flat[position] * (
             pseudoinverse(system) @ np.einsum("if,if->f", flat[position], rhs)
         )
-        return weighted(terms, block_losses(terms, with_sides(terms, flat, coupled.sizes)))
+        return weighted(terms, block_losses(terms, with_sides(problem, flat)))
 
     return cost
 

@@ -136,6 +136,8 @@ class CMTF(_Estimator):
       ``tol`` of itself.
     - ``starts``: number of starts, of which the best is returned.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
+    - ``constraints``: ``"nonnegative"`` for all factors, or by factor: ``{0: "nonnegative",
+      "matrix0": "nonnegative"}`` for the first mode and the columns of the matrix on it.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -155,8 +157,8 @@ class CMTF(_Estimator):
 
     def __init__(
         self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200,
-        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", seed: int = 0,
-        progress: bool = False,
+        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", constraints: Any = None,
+        seed: int = 0, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.solver = solver
@@ -165,6 +167,7 @@ class CMTF(_Estimator):
         self.tol = tol
         self.starts = starts
         self.compress = compress
+        self.constraints = constraints
         self.seed = seed
         self.progress = progress
 
@@ -176,7 +179,7 @@ class CMTF(_Estimator):
         init: Any = "random" if start is not None else self.init
         spec = FitSpec(
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
-            starts=self.starts, compress=self.compress,
+            starts=self.starts, compress=self.compress, constraints=self.constraints,
         )  # fmt: skip
         steps = spec.max_iter * spec.starts
         with tqdm(total=steps, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
@@ -203,6 +206,7 @@ class SCOUP(_Estimator):
     - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows), ``complete`` (a
       full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
       ``rise`` of itself).
+    - ``constraints``: as in :class:`CMTF`; the merged model satisfies them, too.
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
 
     >>> import numpy as np
@@ -218,7 +222,7 @@ class SCOUP(_Estimator):
         self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
         shared: float = 0.35, merge: str = "joint", finish: str = "none", rise: float = 0.01,
         solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
-        seed: int = 0, jobs: int = 1, progress: bool = False,
+        constraints: Any = None, seed: int = 0, jobs: int = 1, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
@@ -232,6 +236,7 @@ class SCOUP(_Estimator):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.constraints = constraints
         self.seed = seed
         self.jobs = jobs
         self.progress = progress

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import eigh
 
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import balance, column_norms, congruence, unwrap
@@ -14,7 +15,7 @@ from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.solvers import Solution, Stopping, als
 from scoup.specs import FitSpec
-from scoup.terms import Problem, Term, grams_of
+from scoup.terms import Problem, grams_of
 
 # Draws factors when its turn comes: at a large rank each set is as large as sparse data.
 Draw = Callable[[], list[Array]]
@@ -35,19 +36,25 @@ def candidates(
 ) -> list[list[Draw]]:
     """Return the candidates of each start: one, or several for PARAFAC to choose among.
 
-    With ``start``, it is the only candidate of the only start.
+    With ``start``, it is the only candidate of the only start. Non-negative factors are drawn as
+    absolute values.
 
     >>> data = CoupledData(np.ones((2, 3, 4)))
     >>> draws = candidates(data, FitSpec(rank=1, init="random", starts=2), seed=0)
     >>> len(draws), [factor.shape for factor in draws[1][0]()]
     (2, [(2, 1), (3, 1), (4, 1)])
     """
+    constraints = Constraints.of(spec.constraints, data)
     if start is not None:
         flat = checked_start(start, data, spec.rank)
+        constraints.check("init", flat)
         return [[lambda: flat]]
     count = CANDIDATES if spec.init == "parafac" else 1
     numbers = [range(first, first + count) for first in range(0, spec.starts * count, count)]
-    draw = partial(random_modes, data, spec.rank, seed)
+
+    def draw(number: int) -> list[Array]:
+        return constraints.absolute(random_modes(data, spec.rank, seed, number))
+
     return [[partial(draw, number) for number in group] for group in numbers]
 
 
@@ -62,12 +69,13 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     if not problem.zero_cost:  # a fit of nothing is zero, without rounding errors
         return [np.zeros((n, spec.rank), problem.data.dtype) for n in problem.data.sizes]
     if spec.init != "parafac":
-        return with_sides(problem.terms, draws[0](), problem.data.sizes)
+        return with_sides(problem, draws[0]())
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
-    modes = parafac(problem, draws if exact is None else [lambda: exact, *draws])
+    first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
+    modes = parafac(problem, [*first, *draws])
     balance(modes, owners=[])
     modes = with_new_directions(modes, generator(seed, "start", "directions"))
-    return with_sides(problem.terms, modes, problem.data.sizes)
+    return with_sides(problem, problem.constraints.absolute(modes))
 
 
 def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> list[Array]:
@@ -172,18 +180,18 @@ def _rank_one(array: Array) -> list[Array]:
     return vectors
 
 
-def with_sides(terms: Sequence[Term], modes: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
+def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:
     """Add the side factors, by least squares given the modes: ``D = Y' (A^+)'``.
 
-    >>> from scoup.terms import terms_of
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.full((2, 1), 7.0)})
     >>> modes = [np.ones((2, 1)) for _ in range(3)]
-    >>> with_sides(terms_of(data), modes, data.sizes)[3].round(9).tolist()
+    >>> with_sides(Problem.of(data), modes)[3].round(9).tolist()
     [[7.0]]
     """
-    rank, dtype = modes[0].shape[1], modes[0].dtype
-    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes[len(modes) :])]
-    als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))
+    rank, dtype, sizes = modes[0].shape[1], modes[0].dtype, problem.data.sizes[len(modes) :]
+    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes)]
+    updates = als.exact_updates(problem.constraints, len(flat))
+    als.sweep(problem.terms, flat, grams_of(flat), range(len(modes), len(flat)), updates)
     return flat
 
 

@@ -54,7 +54,7 @@ def sweep(
     ([0.0], 'exact')
     """
     if problem not in _layouts:
-        _layouts[problem] = _blocks(problem.terms, [len(factor) for factor in flat])
+        _layouts[problem] = _blocks(problem, [len(factor) for factor in flat])
     blocks = _layouts[problem]
     state = _state(blocks, problem.terms, flat)
     costs = np.zeros(stopping.max_iter)
@@ -78,8 +78,9 @@ def _steps(term: Term) -> int:
     return LISTED_CELL_STEPS * values.nnz if isinstance(values, SparseTensor) else values.size
 
 
-def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
+def _blocks(problem: Problem, sizes: Sequence[int]) -> layout.Blocks:
     """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
+    terms = problem.terms
     table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
@@ -106,6 +107,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
+        np.isin(np.arange(len(sizes)), list(problem.constraints.nonnegative)),
     )
 
 
