@@ -12,7 +12,6 @@ from scoup.estimators import CMTF
 from scoup.factors import upright
 from scoup.interop import to_frames
 from scoup.layout import command_name, project_folder
-from scoup.plot.components import components
 
 FIGURE = Path("scoup-demo.svg")
 RANK = 3  # as docs/tutorial.md finds out
@@ -27,9 +26,8 @@ def demo() -> str:
     around = {"file": str(folder / "surroundings.csv"), "layout": "wide", "mode": "station"}
     bikes = couple_files(Options(tensor=trips, matrices=[around]))
     model = CMTF(rank=RANK).fit(bikes.data.with_weights("balanced"))
-    tables = to_frames(upright(model.factors_), bikes.labels)
-    figure = components({name: tables[name] for name in SHOWN}, "simulated data: bikes")
-    plot.save(figure, FIGURE)
+    tables = to_frames(upright(model.factors_), model.labels_)
+    plot.save(plot.components(model, SHOWN, "simulated data: bikes"), FIGURE)
     return explanation(bikes.data.shape, model.report_.block_fits["tensor"], tables)
 
 

@@ -18,7 +18,8 @@ from scoup.errors import ScoupError
 from scoup.records import Array, Sample
 from scoup.seeds import generator
 from scoup.specs import SampleSpec
-from scoup.tensor import SparseTensor, StreamedTensor
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor
 
 log = logging.getLogger(__name__)
 

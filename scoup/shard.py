@@ -12,17 +12,17 @@ from pyarrow import parquet
 
 from scoup import kernels, store
 from scoup.errors import ScoupError
-from scoup.records import Array
-from scoup.sharded import (
+from scoup.manifest import (
     DENSITIES_FILE,
     DENSITIES_KIND,
     MANIFEST_FILE,
     Manifest,
     Shard,
-    ShardedTensor,
     index_column,
     labels_file,
 )
+from scoup.records import Array
+from scoup.sharded import Cells, ShardedTensor
 from scoup.tensor import SparseTensor, check_shape
 
 # A shard of this size takes about 100 MB while it is worked on.
@@ -31,15 +31,13 @@ ROW_GROUP_CELLS = 1 << 20
 # Fast to read, and a quarter of the plain size for sorted counts.
 COMPRESSION, COMPRESSION_LEVEL = "zstd", 1
 
-# Coordinates (N, n) and values (n,).
-Cells = tuple[Array, Array]
-
 
 @dataclass(frozen=True, eq=False)
 class Modes:
     """Names of the modes, and the labels of each.
 
-    A mode without labels (None) has positions, which its users count from ``first_index``.
+    A mode without labels (None) has positions, which its users count from ``first_index``. Cells
+    are sorted by the ``leading`` mode, by default the longest.
 
     >>> Modes.numbered(3).names
     ('mode0', 'mode1', 'mode2')
@@ -48,6 +46,7 @@ class Modes:
     names: tuple[str, ...]
     labels: tuple[Array | None, ...]
     first_index: int = 0
+    leading: int | None = None
 
     @classmethod
     def numbered(cls, order: int) -> "Modes":
@@ -94,11 +93,12 @@ def write_shards(
     Shards have about ``shard_cells`` cells. The manifest is written last.
     """
     shape, target = check_shape(shape), Path(folder)
-    totals, shards = Totals.of(shape), list[Shard]()
-    for coords, values in _regrouped(batches, leading_mode(shape), shard_cells):
+    totals, shards, modes = Totals.of(shape), list[Shard](), modes or Modes.numbered(len(shape))
+    leading = leading_mode(shape) if modes.leading is None else modes.leading
+    for coords, values in _regrouped(batches, leading, shard_cells):
         totals.add(coords, values)
-        shards.append(write_shard(target, len(shards), coords, values, leading_mode(shape)))
-    return write_manifest(target, shards, totals, modes or Modes.numbered(len(shape)))
+        shards.append(write_shard(target, len(shards), coords, values, leading))
+    return write_manifest(target, shards, totals, modes)
 
 
 @dataclass(eq=False)
@@ -144,8 +144,9 @@ def write_manifest(
     arrays = {f"mode{mode}": total for mode, total in enumerate(totals.densities)}
     store.write_archive(folder / DENSITIES_FILE, DENSITIES_KIND, {}, arrays)
     labels = tuple(_write_labels(folder, mode, ids) for mode, ids in enumerate(modes.labels))
+    leading = leading_mode(shape) if modes.leading is None else modes.leading
     manifest = Manifest(
-        shape, max(totals.dtypes), leading_mode(shape), totals.norm2, totals.least, totals.most,
+        shape, max(totals.dtypes), leading, totals.norm2, totals.least, totals.most,
         totals.whole, modes.names, labels, tuple(shards), modes.first_index,
     )  # fmt: skip
     document = vars(manifest) | {"shards": [vars(shard) for shard in shards]}

@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import eigh
 
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import balance, column_norms, congruence, unwrap
+from scoup.kernels.eigen import leading_eigenvectors
 from scoup.records import Array, Factors
 from scoup.seeds import generator
-from scoup.solvers import Solution, Stopping, als
+from scoup.solvers import Solution, Stopping, _compiled, als
 from scoup.specs import FitSpec
 from scoup.terms import Problem, grams_of
 
@@ -29,6 +29,9 @@ PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
 # Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
 MAX_DISTANCE = 1e-7
+# Size of new non-negative directions: if they filled the tensor, whose components are found already,
+# the first update would set them to zero, and what only the matrices hold would not be fitted.
+NEW_NONNEGATIVE_SIZE = 1e-3
 
 
 def candidates(
@@ -72,14 +75,17 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
         return with_sides(problem, draws[0]())
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
     first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
-    modes = parafac(problem, [*first, *draws])
+    modes = parafac(problem, spec.rank, [*first, *draws])
     balance(modes, owners=[])
-    modes = with_new_directions(modes, generator(seed, "start", "directions"))
+    size = NEW_NONNEGATIVE_SIZE if problem.constraints.nonnegative else 1.0
+    modes = with_new_directions(modes, generator(seed, "start", "directions"), size)
     return with_sides(problem, problem.constraints.absolute(modes))
 
 
-def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> list[Array]:
-    """Replace components that are zero, or the same as an earlier one, by random ones.
+def with_new_directions(
+    modes: Sequence[Array], rng: np.random.Generator, size: float = 1.0
+) -> list[Array]:
+    """Replace components that are zero, or the same as an earlier one, by random ones of a size.
 
     ALS does not leave such a start: a zero component stays zero, and two equal ones stay equal, so
     that neither ever fits what only the matrices hold.
@@ -98,7 +104,7 @@ def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> lis
         return list(modes)
     fresh = []
     for mode in modes:
-        columns = rng.standard_normal(mode.shape).astype(mode.dtype)
+        columns = (size * rng.standard_normal(mode.shape)).astype(mode.dtype)
         fresh.append(np.where(useless, columns, mode))
     return fresh
 
@@ -137,7 +143,8 @@ def algebraic_modes(
     other_sizes = values.shape[2:]
     values = values.reshape(values.shape[0], values.shape[1], -1)
     left, right = _leading(values, rank), _leading(values.transpose(1, 0, 2), rank)
-    core = np.einsum("if,ijk,jg->fgk", left, values, right, optimize=True)
+    lines = values.reshape(len(values), -1)
+    core = np.matmul(right.T, (left.T @ lines).reshape(rank, *values.shape[1:]))
     mixed = core @ generator(seed, "start", "mixture").standard_normal((core.shape[2], 2))
     try:
         vectors = np.linalg.eig(mixed[..., 0] @ np.linalg.inv(mixed[..., 1]))[1].real
@@ -146,9 +153,8 @@ def algebraic_modes(
     first = left @ vectors
     # With the first factor known, each column of the rest is an array of rank one: its best second
     # factor is the leading vector over the slices.
-    slices = np.einsum("fi,ijk->fjk", np.linalg.pinv(first), values, optimize=True)
-    parts = [_rank_one(piece.reshape(piece.shape[0], *other_sizes)) for piece in slices]
-    columns = [np.stack([part[n] for part in parts], axis=1) for n in range(len(parts[0]))]
+    slices = np.linalg.pinv(first) @ lines
+    columns = _rank_one(slices.reshape(rank, values.shape[1], *other_sizes))
     columns[0] = np.ldexp(columns[0], -exponent)
     others = [n for n in range(data.ndim) if n not in (row, column)]
     modes = dict(zip([row, column, *others], [first, *columns], strict=True))
@@ -160,24 +166,24 @@ def _leading(values: Array, rank: int) -> Array:
     unfolded = values.reshape(values.shape[0], -1)
     tall = unfolded.shape[0] > unfolded.shape[1]
     gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
-    vectors = eigh(gram, subset_by_index=[len(gram) - rank, len(gram) - 1])[1]
+    vectors = leading_eigenvectors(gram, rank)
     return np.linalg.qr(unfolded @ vectors)[0] if tall else vectors
 
 
-def _rank_one(array: Array) -> list[Array]:
-    """Leading vector of each mode; the first carries the scale."""
-    if array.ndim == 2:
-        left, sizes, right = np.linalg.svd(array, full_matrices=False)
-        return [left[:, 0] * sizes[0], right[0]]
+def _rank_one(arrays: Array) -> list[Array]:
+    """Leading vectors (n, F) of each mode of F arrays (F, n, ...); the first carries the scale."""
+    if arrays.ndim == 3:
+        left, sizes, right = np.linalg.svd(arrays, full_matrices=False)
+        return [(left[..., 0] * sizes[:, :1]).T, right[:, 0].T]
     vectors = []
-    for mode in range(array.ndim):
-        unfolded = np.moveaxis(array, mode, 0).reshape(array.shape[mode], -1)
-        vectors.append(np.linalg.svd(unfolded, full_matrices=False)[0][:, 0])
-    scale = array
+    for mode in range(1, arrays.ndim):
+        unfolded = np.moveaxis(arrays, mode, 1).reshape(len(arrays), arrays.shape[mode], -1)
+        vectors.append(np.linalg.svd(unfolded, full_matrices=False)[0][..., 0])
+    scale = arrays
     for vector in reversed(vectors):
-        scale = scale @ vector
-    vectors[0] = vectors[0] * scale
-    return vectors
+        scale = np.einsum("f...n,fn->f...", scale, vector)
+    vectors[0] = vectors[0] * scale[:, None]
+    return [vector.T for vector in vectors]
 
 
 def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:
@@ -188,29 +194,42 @@ def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:
     >>> with_sides(Problem.of(data), modes)[3].round(9).tolist()
     [[7.0]]
     """
-    rank, dtype, sizes = modes[0].shape[1], modes[0].dtype, problem.data.sizes[len(modes) :]
-    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes)]
+    rank, dtype = modes[0].shape[1], modes[0].dtype
+    sides = problem.data.sizes[len(modes) :]
+    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sides)]
     updates = als.exact_updates(problem.constraints, len(flat))
+    # Compiled updates of non-negative factors leave something to the sweeps that follow.
+    free = not problem.constraints.nonnegative
+    if sides and free and _compiled.suits(problem, rank):
+        limits = als.limits_for(problem, Stopping(1, 0.0), rank)
+        if (solved := _compiled.with_sides(problem, flat, limits)) is not None:
+            return solved
     als.sweep(problem.terms, flat, grams_of(flat), range(len(modes), len(flat)), updates)
     return flat
 
 
-def parafac(problem: Problem, draws: Sequence[Draw]) -> list[Array]:
+def parafac(problem: Problem, rank: int, draws: Sequence[Draw]) -> list[Array]:
     """Fit the tensor alone by ALS, from the best of the candidates.
 
     >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 8.0)))
-    >>> modes = parafac(problem, [lambda: [np.ones((2, 1)) for _ in range(3)]])
+    >>> modes = parafac(problem, 1, [lambda: [np.ones((2, 1)) for _ in range(3)]])
     >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
     8.0
     """
     tensor = replace(problem, terms=problem.terms[:1])
+    attempts, rest = (Stopping(n, PARAFAC_TOL) for n in (CANDIDATE_SWEEPS, PARAFAC_SWEEPS))
+    if _compiled.suits(tensor, rank):
+        limits, flats = als.limits_for(tensor, rest, rank), [draw() for draw in draws]
+        counts = attempts.max_iter, rest.max_iter
+        if (modes := _compiled.best_start(tensor, flats, counts, limits)) is not None:
+            return modes
 
     def attempt(draw: Draw) -> Solution:
-        return als.solve(tensor, draw(), Stopping(CANDIDATE_SWEEPS, PARAFAC_TOL))
+        return als.solve(tensor, draw(), attempts)
 
     # A lazy minimum: only the best so far and the candidate at hand are in memory.
     best = min(map(attempt, draws), key=lambda solution: solution.costs[-1])
-    return als.solve(tensor, best.flat, Stopping(PARAFAC_SWEEPS, PARAFAC_TOL)).flat
+    return als.solve(tensor, best.flat, rest).flat
 
 
 def checked_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:

@@ -72,6 +72,7 @@ def traits_of(dataset):
         missing=any(block.mask is not None for block in dataset.data.blocks),
         categories="category" in labels[modes[0] if modes else 0].columns,
         on_disk=tensor.is_streamed,
+        roles=tuple(label.role for label in labels),
     )
 
 

@@ -164,6 +164,15 @@ def test_negative_data_is_fitted_as_well_as_non_negative_factors_can():
     assert_nonnegative(free.factors_, [0, 2])
 
 
+def test_what_only_the_matrix_holds_is_fitted_too():
+    for seed in SEEDS:
+        data, truth = parts(seed, rank=4)
+        tensor = np.einsum("if,jf,kf->ijk", *(factor[:, :3] for factor in truth[:3]))
+        data = CoupledData(tensor, data.matrices, weights="balanced")
+        model = CMTF(4, constraints=NONNEGATIVE, max_iter=500, seed=seed).fit(data)
+        assert min(model.report_.block_fits.values()) > 0.99
+
+
 def test_a_tensor_on_disk_gives_the_same_factors(tmp_path):
     data, truth = parts(0)
     tensor = SparseTensor.from_dense(data.tensor)
@@ -236,7 +245,7 @@ def test_what_cannot_be_had_is_refused_in_a_sentence():
         ScoupError, match="constraints: expected one of the modes and matrices 0, 1"
     ):
         CMTF(2, constraints={3: NONNEGATIVE}).fit(data)
-    with pytest.raises(ScoupError, match="matrix1.*perhaps 'matrix0'"):
+    with pytest.raises(ScoupError, match=r"matrix1.*perhaps 'matrix0'"):
         CMTF(2, constraints={"matrix1": NONNEGATIVE}).fit(data)
     with pytest.raises(ScoupError, match="constraints: expected nonnegative or"):
         CMTF(2, constraints="positive").fit(data)
@@ -244,7 +253,7 @@ def test_what_cannot_be_had_is_refused_in_a_sentence():
     with pytest.raises(ScoupError, match="init: expected factors that are non-negative"):
         CMTF(2, constraints=NONNEGATIVE, init=free.factors_).fit(data)
     sampled = SCOUP(2, max_iter=2).fit(planted((14, 16, 12), 2, 0)[0])
-    with pytest.raises(ScoupError, match="fits: expected .* fit with the same constraints"):
+    with pytest.raises(ScoupError, match=r"fits: expected .* fit with the same constraints"):
         merge(sampled.fits_, sampled.samples_, data, MergeSpec(constraints=NONNEGATIVE))
 
 

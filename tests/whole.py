@@ -121,6 +121,7 @@ LAYOUT = {
         ),
     }),
 }  # fmt: skip
+FACTS = {"processor": 12.5, "memory_mb": 210}
 BASELINES = {"accuracy": ["full"], "sparsity": ["full"]}
 REPETITIONS = {"full": 1, "scoup": 8, "groups": 5, "pairs": 4}
 
@@ -186,6 +187,8 @@ def make(folder, revision="abc1234"):
     results.write_claims(f"{folder}/scorecard.json", claims)
     store.write_text(f"{folder}/scorecard.md", scorecard.table(claims))
     paths = {"claims": f"{folder}/scorecard.json", "table": f"{folder}/scorecard.md"}
+    paths["facts"] = f"{folder}/logs/scorecard.json"
+    store.write_json(paths["facts"], {"rule": "scorecard", **FACTS})
     return Sources(jobs=jobs, data=data, figures={}, scorecard=paths)
 
 
@@ -193,7 +196,7 @@ def _write_job(folder, experiment, dataset, seed, revision):
     _, _, plans, variants, _ = LAYOUT[experiment]
     path = folder / "experiments" / experiment / dataset / f"seed{seed}.json"
     results.write_metrics(path, metrics_of(experiment, dataset, seed))
-    facts = {"started": 1.7e9 + seed, "ended": 1.7e9 + seed + 60, "revision": revision}
+    facts = FACTS | {"started": 1.7e9 + seed, "ended": 1.7e9 + seed + 60, "revision": revision}
     log = folder / "logs" / experiment / dataset / f"seed{seed}.json"
     store.write_json(log, facts | {"host": "here", "threads": 1, "rule": "experiments"})
     fits, merged = [], []

@@ -8,8 +8,9 @@ from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.machine import release
 from scoup.records import Array
+from scoup.restrict import restrict
 from scoup.solvers import als
-from scoup.terms import Term, block_losses, grams_of, terms_of, terms_on
+from scoup.terms import Term, block_losses, grams_of, terms_of
 
 
 class Covered:
@@ -32,7 +33,7 @@ class Covered:
     ) -> None:
         self.data, self.rows, self.constraints = data, rows, constraints
         self.updates = als.exact_updates(constraints, len(data.sizes))
-        self.terms: list[Term] = terms_of(data) if self._is_whole() else terms_on(data, rows)
+        self.terms: list[Term] = terms_of(data if self._is_whole() else restrict(data, rows))
         self._outside = [
             max(block.norm2 - term.norm2, 0.0)
             for block, term in zip(data.blocks, self.terms, strict=True)

@@ -5,6 +5,7 @@ may be called from several Python threads at once.
 """
 
 from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
+from scoup.kernels.extract import extract
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.nonnegative import solve_nonnegative
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
@@ -17,6 +18,7 @@ __all__ = [
     "arrange",
     "contract",
     "densities",
+    "extract",
     "gram",
     "inner",
     "long_gram",

@@ -81,6 +81,35 @@ def run_sweeps(blocks, state, limits, costs, done, sweeps):
 
 
 @jit
+def run_best(blocks, state, limits, starts, tries, sweeps):
+    """Sweep from the best of several starts (n, rows, columns), by the cost after ``tries`` sweeps.
+
+    Return False if a sweep is unsafe. The result is in ``state``.
+    """
+    best_rows = np.empty(state.rows.shape, state.rows.dtype)
+    costs, lowest = np.empty(max(tries, sweeps)), np.inf
+    for n in range(len(starts)):
+        _restore(blocks, state, starts[n])
+        done, outcome = run_sweeps(blocks, state, limits, costs, 0, tries)
+        if outcome == UNSAFE:
+            return False
+        if costs[done - 1] < lowest:
+            lowest = costs[done - 1]
+            _copy(state.rows, best_rows)
+    _restore(blocks, state, best_rows)
+    return run_sweeps(blocks, state, limits, costs, 0, sweeps)[1] != UNSAFE
+
+
+@jit
+def set_sides(blocks, state, limits, first):
+    """Set the factors from position ``first`` on by least squares; return False if unsafe."""
+    for position in range(first, len(state.grams)):
+        if not _update(blocks, state, limits, position) >= 0:
+            return False
+    return True
+
+
+@jit
 def set_grams(blocks, state):
     """Compute ``M' M`` of each factor."""
     for position in range(len(state.grams)):

@@ -22,8 +22,6 @@ from scoup.plot.door import (
 )
 from scoup.records import Metric
 
-matplotlib.use("agg")
-
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":")
 # What most figures show of several runs.

@@ -18,7 +18,16 @@ from scoup.constraints import Constraints
 from scoup.kernels.loop import Limits
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
-from scoup.terms import MAX_CANCELLATION, Problem, Term, grams_of, relative_weights, weighted
+from scoup.streamed import SolveRows
+from scoup.terms import (
+    MAX_CANCELLATION,
+    Problem,
+    StreamedTerm,
+    Term,
+    grams_of,
+    relative_weights,
+    weighted,
+)
 
 COMPRESSIBLE = CONSTRAINABLE = True
 
@@ -78,8 +87,9 @@ def solve(
     'exact'
     """
     costs, reason = list[float](), ""
-    if update is least_squares and _compiled.suits(problem, flat):
-        limits = _limits(problem, stopping, flat[0].shape[1])
+    rank, same_type = flat[0].shape[1], flat[0].dtype == problem.data.dtype
+    if update is least_squares and same_type and _compiled.suits(problem, rank):
+        limits = limits_for(problem, stopping, rank)
         costs, reason = _compiled.sweep(problem, flat, stopping, limits)
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
@@ -164,24 +174,49 @@ def _update_factor(
     """
     involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
     weights = relative_weights([term.weight for _, term in involved])
-    gram, rhs, final = None, _RunningSum(), []
+    gram, rhs, final, on_disk = None, _RunningSum(), [], None
     for (number, term), weight in zip(involved, weights, strict=True):
         last = not set(term.factors) & set(later)
         if not weight and not last:
             continue
-        term_gram, term_rhs = term.gram(flat, grams, position), term.rhs(flat, position)
+        term_gram = term.gram(flat, grams, position)
+        if weight:
+            gram = weight * term_gram if gram is None else _sum(gram, weight * term_gram)
+        if isinstance(term, StreamedTerm) and term.solves_rows(position) and not last:
+            on_disk = term, weight
+            continue
+        term_rhs = term.rhs(flat, position)
         if last:
             final.append((number, term_gram, term_rhs))
         if weight:
-            gram = weight * term_gram if gram is None else _sum(gram, weight * term_gram)
             rhs.add(weight, term_rhs, reusable=not last)
     assert gram is not None
-    flat[position] = update(gram, rhs.total, flat[position])
+    if on_disk is None:
+        flat[position] = update(gram, rhs.total, flat[position])
+    else:
+        solve = _row_solver(gram, rhs.total, flat[position], on_disk[1], update)
+        following = next(k for k in later if k in on_disk[0].factors)
+        flat[position] = on_disk[0].solve_rows(flat, solve, following)
     grams[position] = kernels.gram(flat[position])
     return {
         number: terms[number].loss(term_rhs, term_gram, flat, grams, position)
         for number, term_gram, term_rhs in final
     }
+
+
+def _row_solver(gram: Array, rest: Array, old: Array, weight: float, update: Update) -> SolveRows:
+    """Return the update for a range of rows, given what a tensor on disk adds to their sums.
+
+    ``rest`` is the right-hand side of the other terms, if there are any.
+    """
+
+    def solve(rows: slice, part: Array) -> Array:
+        rhs = (weight * part).astype(old.dtype, copy=False)
+        if rest.size:
+            rhs += rest[rows]
+        return update(gram if gram.ndim == 2 else gram[rows], rhs, old[rows])
+
+    return solve
 
 
 def _sum(left: Array, right: Array) -> Array:
@@ -190,8 +225,13 @@ def _sum(left: Array, right: Array) -> Array:
     return np.add(left, right, dtype=dtype, casting="same_kind")
 
 
-def _limits(problem: Problem, stopping: Stopping, rank: int) -> Limits:
-    """Return when the compiled sweeps stop: exactly when those of :func:`solve` do."""
+def limits_for(problem: Problem, stopping: Stopping, rank: int) -> Limits:
+    """Return when the compiled sweeps stop: exactly when those of :func:`solve` do.
+
+    >>> from scoup.coupled import CoupledData
+    >>> limits_for(Problem.of(CoupledData(np.ones((2, 2, 2)))), Stopping(9, 1e-6), 1).tol
+    1e-06
+    """
     dtype, floor = problem.data.dtype, problem.rounding
     return Limits(
         tol=float(stopping.tol),

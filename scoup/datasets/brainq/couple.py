@@ -91,7 +91,8 @@ def thin_out(subject: Subject, step: int) -> Subject:
 
 def noun_labels() -> Labels:
     """Return the nouns with their categories."""
-    return Labels("noun", np.array(NOUNS), {"category": np.array([CATEGORY_OF[n] for n in NOUNS])})
+    categories = np.array([CATEGORY_OF[noun] for noun in NOUNS])
+    return Labels("noun", np.array(NOUNS), {"category": categories}, "thing")
 
 
 def _common_grid(subject: Subject, extra_slices: int, grid: Grid | None) -> Grid:
@@ -122,4 +123,4 @@ def _lay_out(
 def _voxel_labels(voxels: Array, grid: Grid) -> Labels:
     axes = zip("xyz", np.unravel_index(voxels, grid), strict=True)
     columns = {name: position.astype(np.int32) for name, position in axes}
-    return Labels("voxel", voxels.astype(np.int32), columns)
+    return Labels("voxel", voxels.astype(np.int32), columns, "feature")

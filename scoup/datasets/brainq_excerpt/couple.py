@@ -19,7 +19,7 @@ def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
     values = read_excerpt(folder / EXCERPT_FILE, options.subject)
     labels = (
         noun_labels(),
-        Labels("voxel", np.arange(values.shape[1], dtype=np.int32)),
+        Labels("voxel", np.arange(values.shape[1], dtype=np.int32), role="feature"),
         Labels("subject", np.array([options.subject])),
         Labels("question", questions.questions),
     )

@@ -106,7 +106,8 @@ SIZES = {
 
 def traits(options: Options) -> Traits:
     """Return what is known before any file is read."""
-    return Traits(("wall", "poster", "day"), sparse=True, matrices=options.coupled)
+    roles = ("whom", "who", "when")
+    return Traits(("wall", "poster", "day"), sparse=True, matrices=options.coupled, roles=roles)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

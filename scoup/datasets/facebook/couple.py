@@ -35,10 +35,11 @@ def couple_posts(
     )
     friendships = friendship_matrix(user, friend, users.size)
     unix_days = first_day + np.arange(day_count)
+    dates = unix_days.astype("datetime64[D]").astype(str)
     labels = (
-        Labels("wall", users),
-        Labels("poster", users),
-        Labels("day", unix_days.astype("datetime64[D]").astype(str), {"unix_day": unix_days}),
+        Labels("wall", users, role="whom"),
+        Labels("poster", users, role="who"),
+        Labels("day", dates, {"unix_day": unix_days}, role="when"),
         *(Labels("friend", users) for _ in options.coupled),
     )
     data = CoupledData(posts, dict.fromkeys(options.coupled, friendships))

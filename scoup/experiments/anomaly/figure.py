@@ -34,13 +34,14 @@ def anomaly(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     panels = facts["panels"]
     if not panels:
         drawing, grid = style.panels(1)
-        grid[0, 0].text(0.5, 0.5, "no component holds a post", ha="center")
+        grid[0, 0].text(0.5, 0.5, "no component holds anything", ha="center")
         return drawing
     drawing, grid = style.panels(3, rows=len(panels), height=1.55)
     for number, panel in enumerate(panels):
         for mode in range(3):
             _stems(grid[number, mode], panel, mode, facts)
-        grid[number, 0].set_ylabel(f"{panel['found']['kind']}\n(largest = 1)")
+        kind = panel["found"]["kind"]
+        grid[number, 0].set_ylabel(f"{facts['words'].get(kind, kind)}\n(largest = 1)")
     for mode, name in enumerate(facts["names"]):
         grid[-1, mode].set_xlabel(name if mode == DAY else f"{name} (in the order of labels)")
     return drawing
@@ -121,7 +122,8 @@ def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure
     axes = grid[0, 2]
     if facts["calendar"]:
         _dates(axes)
-    axes.set_ylabel(f"posts in {facts['slice_days']} {facts['names'][DAY]}s")
+    count = "posts" if "poster" in facts["names"] else "count"
+    axes.set_ylabel(f"{count} in {facts['slice_days']} {facts['names'][DAY]}s")
     if facts["courses"]:
         axes.legend(fontsize=7)
     style.letter(grid)

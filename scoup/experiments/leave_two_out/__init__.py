@@ -113,17 +113,20 @@ def suits(traits: Traits) -> str:
     """Ask for dense images of things, of several subjects."""
     if why := why_no_images(traits):
         return why
-    if SUBJECT not in traits.names:
-        return f"it needs a mode called {SUBJECT}, and the modes are {', '.join(traits.names)}"
-    if traits.names[traits.matrices[0]] == SUBJECT:
-        return f"it needs the matrix on another mode than {SUBJECT}"
+    subjects = traits.modes_with(SUBJECT)
+    if not subjects:
+        return f"it needs a mode of subjects, and {', '.join(traits.names)} are not known as such"
+    if len(subjects) > 1:
+        return f"it needs one mode of subjects, and {' and '.join(subjects)} are"
+    if traits.names[traits.matrices[0]] in subjects:
+        return f"it needs the matrix on another mode than {subjects[0]}, the subjects"
     return ""
 
 
 def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
     """Refuse too few things to choose anything by, and too many for all pairs of them."""
     shape = facts["tensor"]["shape"]
-    things, subjects = shape[traits.matrices[0]], shape[traits.names.index(SUBJECT)]
+    things, subjects = shape[traits.matrices[0]], shape[traits.roles.index(SUBJECT)]
     if things < MIN_THINGS:
         return f"it needs {MIN_THINGS} things to tell apart or more, and there are {things}"
     if things**4 * subjects**2 / 2 > MAX_WORK:
