@@ -29,8 +29,8 @@ PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
 # Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
 MAX_DISTANCE = 1e-7
-# Size of new non-negative directions: if they filled the tensor, whose components are found already,
-# the first update would set them to zero, and what only the matrices hold would not be fitted.
+# Size of new non-negative directions: the tensor is explained without them, and if they were large
+# the first update would set them to zero before they fit what only the matrices hold.
 NEW_NONNEGATIVE_SIZE = 1e-3
 
 

@@ -59,7 +59,7 @@ def warm() -> None:
     for dtype in (np.float64, np.float32):
         CMTF(2, max_iter=2).fit(CoupledData(dense[:, :20].astype(dtype)))
         for mask in (None, observed):
-            data = CoupledData(dense.astype(dtype), mask=mask)
+            data = CoupledData(dense.astype(dtype), {}, mask)
             CMTF(2, init="random", max_iter=2, constraints="nonnegative").fit(data)
 
 

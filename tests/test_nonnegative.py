@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
 
 from scoup import CMTF, SCOUP, CoupledData, ScoupError
 from scoup.constraints import Constraints
@@ -229,6 +230,21 @@ def test_scales_are_the_best_that_keep_the_signs(setting):
     for _ in range(20):
         nudged = [factor * (1 + 0.1 * rng.standard_normal(2)) for factor in scaled]
         assert cost(data, wrap(nudged, data)) >= floor - 1e-9 * floor
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_new_rows_are_projected_to_non_negative_ones(holes):
+    data, _ = parts(0)
+    model = CMTF(3, constraints=NONNEGATIVE).fit(data)
+    rows = data.matrices[0][0] - 0.3
+    rows = np.where(np.random.default_rng(0).random(rows.shape) < 0.2 * holes, np.nan, rows)
+    side, latent = model.factors_.sides[0][0], model.transform(rows, rule="nonnegative")
+    for row, got in zip(rows, latent, strict=True):
+        known = ~np.isnan(row)
+        np.testing.assert_allclose(got, nnls(side[known], row[known])[0], atol=1e-6)
+    if not holes:
+        from_sparse = model.transform(csr_array(rows), rule="nonnegative")
+        np.testing.assert_allclose(from_sparse, latent, atol=1e-9)
 
 
 # Refusals.

@@ -1,6 +1,6 @@
 """The parts of the benchmark, in the order in which they run: name -> function() -> Outcome."""
 
-from benchmarks.parts import dense, growth, kernels, memory, missing, small, sparse
+from benchmarks.parts import dense, growth, kernels, memory, missing, nonnegative, small, sparse
 
 PARTS = {
     "kernels": kernels.measure,
@@ -9,6 +9,7 @@ PARTS = {
     "tensorly": dense.measure_tensorly,
     "sparse": sparse.measure,
     "missing": missing.measure,
+    "nonnegative": nonnegative.measure,
     "growth": growth.measure,
     "memory": memory.measure,
     "folds": dense.measure_folds,
