@@ -6,22 +6,23 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from scoup import __version__, store
 from scoup.datasets import Traits, kind
-from scoup.datasets.files.couple import couple_files
-from scoup.datasets.shards.couple import couple_shards
 from scoup.errors import ScoupError
 from scoup.extras import require
 from scoup.formats import descriptions
 from scoup.guess import guess
 from scoup.ingest import ingest
-from scoup.inspect import inspect, text
+from scoup.inspect import inspect, roles_text, text
 from scoup.layout import command_name, project_folder
-from scoup.new import choose, configuration
+from scoup.new import choose, configuration, question
+from scoup.reading import couple_guess
+from scoup.records import ROLES
 from scoup.run import run
 from scoup.shard import SHARD_CELLS
 from scoup.specs import Count, check
@@ -37,6 +38,7 @@ FILES = """files:
 EXAMPLES = """examples:
   scoup inspect posts.csv links.csv             a tensor in long form and a matrix on a mode
   scoup inspect ratings.csv --columns user,item,week --value stars
+  scoup new calls calls.csv --roles a=who,b=whom,t=when
   scoup inspect brain.npy answers.csv:0 --columns noun,voxel,subject --labels noun=nouns.csv --json
   scoup shard big.tns.gz -o big.shards          for files that do not fit in memory
   scoup new walls posts.csv links.csv:wall      writes walls.yaml
@@ -117,6 +119,11 @@ def _add_files(verb: argparse.ArgumentParser) -> None:
         "--value", metavar="COLUMN", help="the column of values of the tensor's table"
     )
     verb.add_argument(
+        "--roles",
+        metavar="A=who,B=whom,C=when",
+        help=f"what modes are: {', '.join(ROLES)}; else they are guessed",
+    )
+    verb.add_argument(
         "--labels",
         metavar="MODE=FILE",
         action="append",
@@ -177,33 +184,40 @@ def _read(request: argparse.Namespace) -> tuple[dict[str, Any], Traits]:
     """Guess how the files are coupled, read them, and return facts about them and what experiments
     need to know.
     """
-    labels = dict(map(_labels, request.labels))
-    guessed = guess(request.files, _columns(request), request.value, labels)
+    labels = dict(_pair("--labels", pair, "MODE=FILE") for pair in request.labels)
+    roles = dict(_pair("--roles", pair, "MODE=ROLE") for pair in _split(request.roles))
+    guessed = guess(request.files, _columns(request), request.value, labels, roles)
     declaration = kind(guessed.kind)
-    options = declaration.Options(**guessed.options)
-    if guessed.kind == "shards":
-        dataset = couple_shards(guessed.content.values, options)
-    else:
-        dataset = couple_files(options, content=guessed.content)
-    facts = {"kind": guessed.kind, "options": guessed.options, "hints": guessed.hints}
-    return {**inspect(dataset), **facts}, declaration.traits(options)
+    known = declaration.traits(declaration.Options(**guessed.options))
+    facts = {
+        "kind": guessed.kind,
+        "options": guessed.options,
+        "hints": guessed.hints,
+        "roles": [asdict(role) for role in guessed.roles],
+    }
+    return {**inspect(couple_guess(guessed)), **facts}, known
+
+
+def _split(words: str | None) -> list[str]:
+    return [word.strip() for word in words.split(",")] if words else []
 
 
 def _columns(request: argparse.Namespace) -> list[str] | None:
-    return [name.strip() for name in request.columns.split(",")] if request.columns else None
+    return _split(request.columns) or None
 
 
-def _labels(argument: str) -> tuple[str, str]:
-    mode, sign, file = argument.partition("=")
-    if not (mode and sign and file):
-        raise ScoupError.expected("--labels", "MODE=FILE", repr(argument))
-    return mode, file
+def _pair(option: str, argument: str, expected: str) -> tuple[str, str]:
+    mode, sign, value = argument.partition("=")
+    if not (mode and sign and value):
+        raise ScoupError.expected(option, expected, repr(argument))
+    return mode, value
 
 
 def _inspect(request: argparse.Namespace) -> int:
     facts, known = _read(request)
     if facts["kind"] == "files":
         facts["skipped"] = choose("data", facts, known)[1]
+        facts["question"] = question(facts, known)
     as_json = json.dumps(store.plain(facts), indent=2) + "\n"
     sys.stdout.write(as_json if request.json else printable(text(facts)))
     return 0
@@ -219,10 +233,13 @@ def _new(request: argparse.Namespace) -> int:
     if facts["kind"] != "files":
         hint = "docs/shards.md has a configuration for a tensor on disk"
         raise ScoupError.expected("FILE", "files that fit in memory", "shards", hint)
+    if words := question(facts, known):
+        raise ScoupError(words)
     call = f"{command_name()} run {target}"
     store.write_text(target, configuration(request.name, facts, known, call))
-    hints = "".join(f"hint: {hint}\n" for hint in facts["hints"])
-    sys.stdout.write(f"{hints}wrote {target}; now run\n    {call}\n")
+    said = [*roles_text(facts), *(f"hint: {hint}" for hint in facts["hints"])]
+    lines = "".join(f"{line}\n" for line in said)
+    sys.stdout.write(printable(f"{lines}wrote {target}; now run\n    {call}\n"))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
-from scoup.records import Array, Labels, Provenance, as_lists, by_mode
-from scoup.tensor import SparseTensor, StreamedTensor, as_real, check_indices, ravel
+from scoup.records import Array, Labels, Provenance, as_labels, as_lists, by_mode
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor, as_real, check_indices, ravel
 
 # A slice lacks many cells if one in so many is hidden.
 SCARCE_SHARE = 8
@@ -86,7 +88,7 @@ class Observed:
 Mask = Array | HeldOut | Observed | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Block:
     """One block of the objective: ``weight * |mask * (values - model)|^2``.
 
@@ -216,11 +218,19 @@ class Block:
         known[tuple(self.mask.cells.coords)] = isinstance(self.mask, Observed)
         return self.values.to_dense(), known
 
+    def __repr__(self) -> str:
+        words = [f"{self.name}: {' x '.join(map(str, self.shape))}"]
+        if isinstance(self.values, (SparseTensor, StreamedTensor)):
+            words.append(f"{self.values.nnz:,} non-zeros")
+        if self.mask is not None:
+            words.append(f"{1 - self.observed / prod(self.shape):.0%} missing")
+        return ", ".join(words)
+
     def _all_but(self, mode: int) -> tuple[int, ...]:
         return tuple(axis for axis in range(len(self.shape)) if axis != mode)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CoupledData:
     """A tensor with matrices on some of its modes.
 
@@ -236,10 +246,15 @@ class CoupledData:
     - ``matrix_masks``: shaped like ``matrices``, with None where nothing is missing.
     - ``weights``: ``"paper"`` (every block 1), ``"balanced"`` (1 / squared norm of the block), or
       numbers ``[w_tensor, w_matrix, ...]`` in the order tensor, then matrices by mode.
+    - ``labels``: what the indices stand for, one entry for each of ``[*modes, *sides]``: ids,
+      :class:`Labels` (ids with a name), or None for numbers. They name the rows of factors.
 
     >>> data = CoupledData(np.ones((2, 3, 4)), {0: np.ones((2, 5))})
-    >>> [block.name for block in data.blocks], data.block_weights
-    (['tensor', 'matrix0'], (1.0, 1.0))
+    >>> data, data.block_weights
+    (CoupledData(tensor: 2 x 3 x 4; matrix0: 2 x 5), (1.0, 1.0))
+    >>> named = CoupledData(np.ones((2, 2, 2)), labels=[["cat", "dog"], None, None])
+    >>> named.labels[0]
+    Labels('mode0': cat, dog)
     """
 
     tensor: Array | SparseTensor | StreamedTensor
@@ -247,7 +262,8 @@ class CoupledData:
     tensor_mask: Any = None
     matrix_masks: Mapping[int, Any] | None = None
     weights: str | Sequence[float] = "paper"
-    blocks: tuple[Block, ...] = field(init=False, repr=False)
+    labels: Sequence[Any] = ()
+    blocks: tuple[Block, ...] = field(init=False)
     block_weights: tuple[float, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -266,7 +282,16 @@ class CoupledData:
         object.__setattr__(self, "matrices", matrices)
         object.__setattr__(self, "blocks", tuple(blocks))
         object.__setattr__(self, "block_weights", _check_weights(self.weights, blocks))
+        object.__setattr__(self, "labels", as_labels(self.labels, self.ndim, self.sizes))
         _check_observed(self.blocks)
+
+    def __repr__(self) -> str:
+        return f"CoupledData({'; '.join(map(repr, self.blocks))})"
+
+    def __getitem__(self, rows: Any) -> CoupledData:
+        """Refuse rows: scikit-learn's searches would take slices of the tensor for samples."""
+        expected = "Cells(data), whose samples are cells, or arrays"
+        raise ScoupError.expected("samples", expected, "CoupledData", "select() takes a part of it")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -357,29 +382,41 @@ class CoupledData:
         """Return a part of the tensor together with the matrices restricted to ``indices``."""
         parts += [self.select_block(number, indices) for number in range(1, len(self.blocks))]
         blocks, weights = zip(*parts, strict=True)
-        return CoupledData.from_blocks(blocks, weights)
+        labels = [label.select(index) for label, index in zip(self.labels, indices, strict=False)]
+        return CoupledData.from_blocks(blocks, weights, labels)
 
     @classmethod
-    def from_blocks(cls, blocks: Sequence[Block], weights: str | Sequence[float]) -> CoupledData:
+    def from_blocks(
+        cls,
+        blocks: Sequence[Block],
+        weights: str | Sequence[float],
+        labels: Sequence[Labels] = (),
+    ) -> CoupledData:
         """Rebuild checked data from blocks, tensor first."""
         tensor, *matrices = blocks
         owners = [block.factors[0] for block in matrices]
         values = by_mode([block.values for block in matrices], owners)
         masks = by_mode([block.mask for block in matrices], owners)
-        return cls(tensor.values, values, tensor.mask, masks, weights)
+        return cls(tensor.values, values, tensor.mask, masks, weights, labels)
 
     def with_tensor_mask(self, mask: Mask) -> CoupledData:
         """Return the same data with another mask of the tensor."""
         tensor, *matrices = self.blocks
         masked = Block(tensor.name, tensor.values, mask, tensor.factors)
-        return CoupledData.from_blocks([masked, *matrices], self.block_weights)
+        return CoupledData.from_blocks([masked, *matrices], self.block_weights, self.labels)
 
     def with_weights(self, weights: str | Sequence[float]) -> CoupledData:
         """Return the same data under other block weights."""
-        return CoupledData.from_blocks(self.blocks, weights)
+        return CoupledData.from_blocks(self.blocks, weights, self.labels)
+
+    def with_labels(self, labels: Sequence[Any]) -> CoupledData:
+        """Return the same data with other labels."""
+        named = copy.copy(self)
+        object.__setattr__(named, "labels", as_labels(labels, self.ndim, self.sizes))
+        return named
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Coupled data with what its indices mean and where it came from.
 
@@ -395,11 +432,13 @@ class Dataset:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", tuple(self.labels))
-        if self.labels and tuple(map(len, self.labels)) != self.data.sizes:
-            got = [f"{label.name}: {len(label)}" for label in self.labels]
-            expected = f"one entry per factor, of sizes {self.data.sizes}"
-            raise ScoupError.expected("labels", expected, got)
+        if self.labels:
+            object.__setattr__(self, "data", self.data.with_labels(self.labels))
+        object.__setattr__(self, "labels", self.data.labels)
+
+    def __repr__(self) -> str:
+        names = ", ".join(label.name for label in self.labels)
+        return f"Dataset({self.data!r}; labels: {names})" if names else f"Dataset({self.data!r})"
 
     def label(self, name: str) -> Labels:
         """Return the labels called ``name``, such as ``noun``."""
@@ -601,7 +640,7 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return None
     if isinstance(values, (HeldOut, Observed)):
         return type(values)(values.cells.select(indices))
-    if isinstance(values, SparseTensor):
+    if isinstance(values, (SparseTensor, StreamedTensor)):
         return values.select(indices)
     from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
 

@@ -17,7 +17,9 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
-from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.manifest import MANIFEST_FILE
+from scoup.roles import RoleGuess, guess_roles, mode_name, settle_roles
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 LIKELY_VALUES = (
@@ -37,14 +39,15 @@ FULL_SHARE = (
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """The options of a data set, what the tensor's file holds, and sentences on what may be meant
-    otherwise.
+    """The options of a data set, what the tensor's file holds, sentences on what may be meant
+    otherwise, and what the modes are.
     """
 
     options: dict[str, Any]
     content: Content
     hints: list[str] = field(default_factory=list)
     kind: str = "files"
+    roles: Sequence[RoleGuess] = ()
 
 
 def guess(
@@ -52,15 +55,16 @@ def guess(
     columns: Sequence[str] | None = None,
     value: str | None = None,
     labels: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> Guess:
     """Guess the options of a data set made of ``files``.
 
-    ``columns`` and ``value`` are those of the tensor's table; ``labels`` are files by mode. What
-    is guessed is in the options, so that a user can see and change it.
+    ``columns`` and ``value`` are those of the tensor's table; ``labels`` are files and ``roles``
+    are roles by mode. What is guessed is in the options, so that a user can see and change it.
     """
     first, *others = files
     if Path(first, MANIFEST_FILE).exists():
-        return _guess_shards(first, others)
+        return _guess_shards(first, others, roles or {})
     tensor = _tensor_source(first, columns, value)
     content = read(Source(**tensor))
     if len(content.names) < 3:
@@ -78,17 +82,31 @@ def guess(
         tensor["dense"] = True
         hints += _hint_at_zeros(first, content)
     matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
-    options = {"tensor": tensor, "matrices": matrices, "labels": dict(labels or {})}
-    return Guess({key: part for key, part in options.items() if part}, content, hints)
+    guesses = _roles(content, roles or {})
+    options = {
+        "tensor": tensor,
+        "matrices": matrices,
+        "labels": {mode_name(key, content.names): path for key, path in (labels or {}).items()},
+        "roles": {guess.mode: guess.role for guess in guesses if guess.is_settled},
+    }
+    used = {key: part for key, part in options.items() if part}
+    return Guess(used, content, hints, roles=guesses)
 
 
-def _guess_shards(folder: str, others: Sequence[str]) -> Guess:
+def _roles(content: Content, stated: Mapping[str, str]) -> list[RoleGuess]:
+    return settle_roles(guess_roles(content.names, content.ids, content.keyed), stated)
+
+
+def _guess_shards(folder: str, others: Sequence[str], roles: Mapping[str, str]) -> Guess:
     """Guess the options of a data set made of a folder of shards and the files of matrices."""
     tensor, hints = ShardedTensor.open(folder), list[str]()
     ids = tuple(map(tensor.labels, range(tensor.ndim)))
     content = Content(tensor, tensor.manifest.names, ids, any(tensor.manifest.labels))
     matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
-    return Guess({"tensor": folder, "matrices": matrices}, content, hints, "shards")
+    guesses = _roles(content, roles)
+    settled = {guess.mode: guess.role for guess in guesses if guess.is_settled}
+    options = {"tensor": folder, "matrices": matrices, "roles": settled}
+    return Guess(options, content, hints, "shards", guesses)
 
 
 def _is_full(content: Content) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 from scoup.coupled import Block, CoupledData, Dataset
 from scoup.formats import is_table
 from scoup.records import Array, Labels
+from scoup.roles import STATED, RoleGuess
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
-from scoup.tensor import SparseTensor, StreamedTensor
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor
 
 TOP_LABELS = 5
 FIRST_RANK = 5
@@ -256,13 +258,27 @@ def text(facts: Mapping[str, Any]) -> str:
     memory = facts["memory"]
     data, fit = (f"{memory[key] / 1e6:.3g} MB" for key in ("data", "fit"))
     lines.append(f"memory  data {data}, a fit of all of it about {fit}")
+    if roles := roles_text(facts):
+        lines += ["roles", *(f"  {line}" for line in roles)]
     lines += ["advice", *(f"  {sentence}" for sentence in facts["advice"]["because"])]
+    if facts.get("question"):
+        lines.append(f"  question: {facts['question']}")
     lines += [f"  hint: {sentence}" for sentence in facts["hints"]]
     lines += [
         f"  experiment {name} would be skipped: {why}"
         for name, why in facts.get("skipped", {}).items()
     ]
     return "\n".join(lines) + "\n"
+
+
+def roles_text(facts: Mapping[str, Any]) -> list[str]:
+    """Say what each mode is taken for, how sure that is, and why; nothing if none is known."""
+    guesses = [RoleGuess(**guess) for guess in facts["roles"]]
+    if not any(guess.role for guess in guesses):
+        return []
+    lines = [f"{guess.mode}: {guess.text}" for guess in guesses]
+    is_stated = all(guess.because == STATED for guess in guesses)
+    return lines if is_stated else [*lines, "if a role is wrong: --roles MODE=ROLE,..."]
 
 
 def _percent(share: float) -> str:

@@ -11,6 +11,7 @@ from scoup.datasets import Traits
 from scoup.datasets.files import Options, Source
 from scoup.errors import ScoupError
 from scoup.experiments import declared, names, plans_of
+from scoup.roles import RoleGuess
 from scoup.specs import ExperimentSpec, PlanSpec, Spec
 
 MAX_BURST_RANK = 20
@@ -21,13 +22,13 @@ def configuration(name: str, facts: Mapping[str, Any], traits: Traits, call: str
     """Return the text of a configuration for data set ``name``, which ``call`` runs.
 
     ``facts`` are what :mod:`scoup.inspect` says of the data, with the ``options`` and ``hints`` of
-    :mod:`scoup.guess`.
+    :mod:`scoup.guess` and the ``roles`` of :mod:`scoup.roles`.
     """
     experiments, reasons = choose(name, facts, traits)
     used = dict.fromkeys(plan for spec in experiments.values() for plan in plans_of(spec))
     lines = [
         *_head(name, facts, call),
-        *_dataset(name, Options(**facts["options"])),
+        *_dataset(name, Options(**facts["options"]), facts["roles"]),
         *_plans({plan: pair for plan, pair in plans(facts, traits).items() if plan in used}),
         "# What is not said here is as in config.yaml; an experiment set to null is left out.",
         "experiments:",
@@ -65,6 +66,25 @@ def choose(
     return experiments, reasons
 
 
+def question(facts: Mapping[str, Any], traits: Traits) -> str:
+    """Ask for a role of which the guess is not sure, if an experiment depends on it."""
+    for guess in (RoleGuess(**guess) for guess in facts["roles"]):
+        if not guess.role or guess.is_settled:
+            continue
+        roles = tuple(
+            guess.role if name == guess.mode else role
+            for name, role in zip(traits.names, traits.roles, strict=True)
+        )
+        gained = choose("data", facts, replace(traits, roles=roles))[0].keys()
+        if waiting := sorted(gained - choose("data", facts, traits)[0].keys()):
+            return (
+                f"{guess.mode}: is this mode {guess.role!r} ({guess.because})? {waiting[0]} needs "
+                f"to know: say --roles {guess.mode}={guess.role} if so, or --roles "
+                f"{guess.mode}=thing if not."
+            )
+    return ""
+
+
 def _any_data(facts: Mapping[str, Any], traits: Traits) -> str:
     del facts, traits
     return ""
@@ -82,13 +102,14 @@ def plans(facts: Mapping[str, Any], traits: Traits) -> dict[str, tuple[PlanSpec,
     quick = PlanSpec(
         rank=rank, weights=advice["weights"], init=advice["init"], max_iter=50, tol=1e-5
     )
+    times = [4 if role == "when" else 1 for role in traits.roles]
     # Sampling factors go by mode, and leave_two_out may have to put modes in another order.
-    in_order = traits.names[2:] == ("subject",)
+    in_order = traits.roles[2:] == ("subject",)
     bursts = PlanSpec(
         rank=min(MAX_BURST_RANK, sorted(shape)[-2]),
         values="rare",
         weights=[1] + [0] * len(facts["matrices"]),
-        sampling=[1, 1, 4],
+        sampling=times,
         shared=0.1,
         init="random",
         max_iter=30,
@@ -122,9 +143,12 @@ def plans(facts: Mapping[str, Any], traits: Traits) -> dict[str, tuple[PlanSpec,
         ),
         "bursts": (
             bursts,
-            "for anomaly: samples of the last mode alone; matrices count for nothing",
+            "for anomaly: samples of time alone; matrices count for nothing",
         ),
-        "bursts10": (_with(bursts, sampling=[1, 1, 10], repetitions=8), ""),
+        "bursts10": (
+            _with(bursts, sampling=[10 if factor > 1 else 1 for factor in times], repetitions=8),
+            "",
+        ),
     }
 
 
@@ -147,11 +171,12 @@ def _head(name: str, facts: Mapping[str, Any], call: str) -> Iterator[str]:
     for hint in facts["hints"]:
         yield _comment(f"Hint: {hint}.")
     yield f"#     {call}"
-    yield "# Then open results/report.html; figures are in results/plot."
+    yield "# Then open results/report.html: what was found comes first, with a link to every page,"
+    yield f"# such as results/pages/rank/{name}/seed0/index.html, every figure and every file."
     yield ""
 
 
-def _dataset(name: str, options: Options) -> Iterator[str]:
+def _dataset(name: str, options: Options, guesses: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "# Your files, which are read where they are. A path alone stands for {file: PATH}."
     yield from ("datasets:", f"  {flow(name)}:", "    kind: files", "    source: local")
     yield from ("    size: full", "    seed: 0", "    options:")
@@ -162,6 +187,10 @@ def _dataset(name: str, options: Options) -> Iterator[str]:
         yield from (f"        - {_settings(matrix)}" for matrix in options.matrices)
     yield from _legend(Options, ["labels"], indent=6)
     yield f"      labels: {flow(options.labels)}"
+    yield from _legend(Options, ["roles"], indent=6)
+    for guess in (RoleGuess(**guess) for guess in guesses):
+        yield _comment(f"{guess.mode}: {guess.text}", 6)
+    yield f"      roles: {flow(options.roles)}"
     yield ""
 
 

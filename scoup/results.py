@@ -284,12 +284,12 @@ def _put_labels(arrays: Arrays, position: int, labels: Labels) -> dict[str, Any]
     arrays[f"label{position}"] = np.asarray(labels.ids)
     for name, column in labels.columns.items():
         arrays[f"label{position}.{name}"] = np.asarray(column)
-    return {"name": labels.name, "columns": list(labels.columns)}
+    return {"name": labels.name, "columns": list(labels.columns), "role": labels.role}
 
 
 def _get_labels(arrays: Arrays, position: int, head: Mapping[str, Any]) -> Labels:
     columns = {name: arrays[f"label{position}.{name}"] for name in head["columns"]}
-    return Labels(head["name"], arrays[f"label{position}"], columns)
+    return Labels(head["name"], arrays[f"label{position}"], columns, head["role"])
 
 
 def _put_matrix(arrays: Arrays, name: str, matrix: Array) -> str:

@@ -19,11 +19,15 @@ HEADER = (
 )  # fmt: skip
 
 
-def judge(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
-    """Let each experiment judge its claims by its metrics."""
+def judge(metrics: Sequence[Metric], own: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Let each experiment judge its claims by its metrics.
+
+    About ``own`` data sets, those of user-supplied files, the paper claims nothing.
+    """
     by_experiment: dict[str, list[Metric]] = {}
     for metric in metrics:
-        by_experiment.setdefault(metric.experiment, []).append(metric)
+        if metric.dataset not in own:
+            by_experiment.setdefault(metric.experiment, []).append(metric)
     return [
         asdict(claim)
         for experiment in sorted(by_experiment)

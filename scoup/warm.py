@@ -60,6 +60,9 @@ def warm() -> None:
     for dtype in (np.float64, np.float32):
         small = CoupledData(dense[:, :20].astype(dtype))
         CMTF(2, max_iter=2).fit(small.select([np.arange(size) for size in small.sizes]))
+        for mask in (None, observed):
+            data = CoupledData(dense.astype(dtype), {}, mask)
+            CMTF(2, init="random", max_iter=2, constraints="nonnegative").fit(data)
 
 
 def load() -> None:

@@ -27,7 +27,7 @@ from scoup.store import write_npz
 KINDS = members("scoup.datasets")
 OPTIONS = {
     "brainq": [{}, {"thin": 2, "subjects": ["P2", "P1"]}, {"grid": "compact"}],
-    "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}],
+    "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}, {"shards": 3}],
     "files": [{"tensor": "posts.csv"}],
     "shards": [
         {"tensor": "cells.shards"},
@@ -72,6 +72,7 @@ def traits_of(dataset):
         missing=any(block.mask is not None for block in dataset.data.blocks),
         categories="category" in labels[modes[0] if modes else 0].columns,
         on_disk=tensor.is_streamed,
+        roles=tuple(label.role for label in labels),
     )
 
 

@@ -341,7 +341,7 @@ BAD_OPTIONS = {
     "no tensor": ({}, "tensor: expected a value, got nothing; write 'tensor:'."),
     "unknown key": (
         {"tensor": "a.csv", "matrix": []},
-        "matrix: expected one of the keys tensor, matrices, labels, got 'matrix'",
+        "matrix: expected one of the keys tensor, matrices, labels, roles, got 'matrix'",
     ),
     "unknown setting": (
         {"tensor": {"file": "a.csv", "sep": ","}},

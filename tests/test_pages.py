@@ -4,13 +4,19 @@ import csv
 import gzip
 import io
 import json
+from functools import cache
 from importlib import import_module
 
 import numpy as np
 import pytest
 
 from scoup import experiments, report
+from scoup.experiments.clusters.measure import ALONE_PURITY, MEAN_PURITY, NULL_PURITY, P_VALUE
+from scoup.experiments.leave_two_out.measure import ACCURACY, CHANCE_HIGH, CHANCE_LOW
+from scoup.records import Context
 from tests.payloads import PAYLOADS, Shown, words
+
+CLUSTER_MEASURES = (ALONE_PURITY, MEAN_PURITY, NULL_PURITY, P_VALUE)
 
 
 def facts_of(experiment, text="plain words"):
@@ -23,9 +29,11 @@ def facts_of(experiment, text="plain words"):
         component = {"loadings": {text: 0.25}, "ends": {"+": end, "-": end}}
         return common | {"components": [{"component": n, **component} for n in (1, 2)]}
     if experiment == "anomaly":
-        row = {"place": 1, text: text, f"{text} 2": 2.5}
+        row = {"place": 1, "kind": text, "found by": "both", "size": 2.5}
+        row |= dict.fromkeys(names, text)
         groups = {"groups": [row], "group_columns": list(row), "slice_days": 28}
-        return common | {"columns": list(row), "rows": [row], "chance": {text: 0}} | groups
+        kinds = {"words": {"star-out": text}, "usual": {"star-out": 1, "star-in": 2}}
+        return common | {"columns": list(row), "rows": [row], "chance": {text: 0}} | groups | kinds
     row = {"component": 1, "weight": 2.0, "mode": text, "place": 1, "label": text, "loading": -0.5}
     advice = {"rank": None, "shown": 1, "words": text, "reasons": [text], "warnings": [text]}
     return common | advice | {"components": [row]}
@@ -62,6 +70,29 @@ def test_names_are_shown_as_typed(name, payload):
     plain = report.inline(plain.pop("index.html").decode(), plain)
     assert shown.shape == Shown(plain).shape
     assert words(payload) in map(words, shown.cells)
+
+
+@cache
+def found(name, text="plain words"):
+    """The top of a report, with ``text`` wherever a name may stand."""
+    metric = Context(name, text, "whole", text, 0, "real").metric
+    shares = [
+        metric(measure, 0.5, subject=text, contender=contender, decision="cosine", model=text)
+        for measure in (ACCURACY, CHANCE_LOW, CHANCE_HIGH, *CLUSTER_MEASURES)
+        for contender in ("chosen", "ridge")
+    ]
+    facts = json.loads(json.dumps(facts_of(name, text), sort_keys=True))
+    found = experiments.findings_of(name, text, facts, shares)
+    return report.whole([], [report.Chapter(name, text)], {}, "", "", found=[found])
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("name", [n for n in experiments.names() if experiments.has_findings(n)])
+def test_findings_show_names_as_typed(name, payload):
+    shown = Shown(found(name, payload))
+    assert shown.shape == Shown(found(name)).shape
+    assert any(words(payload) in words(cell) for cell in shown.cells) or name == "leave_two_out"
+    assert words(payload) in words(shown.text)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

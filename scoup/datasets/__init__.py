@@ -23,6 +23,7 @@ from pydantic import Field, field_validator, model_validator
 
 from scoup.errors import ScoupError
 from scoup.listing import load, members
+from scoup.records import role_of
 from scoup.specs import Spec, Whole, choice_of
 
 POLICIES = ("auto", "local", "download", "simulate")
@@ -40,7 +41,8 @@ class Traits:
 
     ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``;
     whether cells of any block are ``missing``; whether the labels of the first matrix's mode have a
-    column of ``categories``; whether the tensor stays ``on_disk``.
+    column of ``categories``; whether the tensor stays ``on_disk``; and the ``roles`` of its modes,
+    empty where they are not known.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,15 @@ class Traits:
     missing: bool = False
     categories: bool = False
     on_disk: bool = False
+    roles: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        roles = self.roles or ("",) * len(self.names)
+        object.__setattr__(self, "roles", tuple(map(role_of, self.names, roles)))
+
+    def modes_with(self, role: str) -> list[str]:
+        """Return the names of the modes that have a role."""
+        return [name for name, own in zip(self.names, self.roles, strict=True) if own == role]
 
 
 @dataclass(frozen=True)
@@ -163,10 +174,14 @@ def shape(spec: DatasetSpec) -> tuple[int, ...] | None:
     return kind(spec.kind).shape(spec.size, spec.checked_options)
 
 
+def is_own(spec: DatasetSpec) -> bool:
+    """Whether a data set is made of user-supplied files, about which the paper claims nothing."""
+    return hasattr(kind(spec.kind), "paths")
+
+
 def paths(spec: DatasetSpec) -> list[str]:
     """Return the user-supplied files that a data set is made of; the other kinds have none."""
-    declaration = kind(spec.kind)
-    return declaration.paths(spec.checked_options) if hasattr(declaration, "paths") else []
+    return kind(spec.kind).paths(spec.checked_options) if is_own(spec) else []
 
 
 def simulated_kinds() -> tuple[str, ...]:

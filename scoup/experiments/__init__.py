@@ -11,6 +11,8 @@
   ``measure.py``, which returns a dict of arrays; ``inputs.parts`` then holds them by name.
 - ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in
   ``CAPTIONS``. ``material`` is a list of ``(facts, arrays)``, one per data set, of the first seed.
+- ``findings.py``, if there is one, says what was found in user-supplied data, for the top of the
+  report: ``findings(facts, metrics) -> Section``, of one data set and the first seed.
 - ``page.py``, if there is one, writes a page: ``page(facts, arrays) -> {file name: bytes}``, with
   ``index.html`` in it.
 """
@@ -22,6 +24,7 @@ from typing import Any
 
 from scoup.listing import load, members
 from scoup.records import Claim, Metric
+from scoup.report import Findings
 from scoup.specs import ExperimentSpec
 
 
@@ -70,6 +73,24 @@ def experiment_of(figure: str) -> str:
 def has_page(name: str) -> bool:
     """Whether an experiment writes a page."""
     return find_spec(f"{__name__}.{name}.page") is not None
+
+
+def has_findings(name: str) -> bool:
+    """Whether an experiment says what was found in user-supplied data."""
+    return find_spec(f"{__name__}.{name}.findings") is not None
+
+
+def findings_of(
+    name: str, dataset: str, facts: Mapping[str, Any], metrics: Sequence[Metric]
+) -> Findings:
+    """Return what an experiment found in one data set, with the first seed."""
+    here = [
+        metric
+        for metric in metrics
+        if (metric.experiment, metric.dataset, metric.seed) == (name, dataset, 0)
+    ]
+    section = load(declared(name).__name__, "findings").findings(facts, here)
+    return Findings(name, dataset, section)
 
 
 def parts_of(name: str, spec: ExperimentSpec) -> list[str]:

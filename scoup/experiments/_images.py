@@ -1,7 +1,7 @@
 """Images of things: which mode of a dense tensor are the things, and which the subjects.
 
 BrainQ has nouns, voxels and subjects, and answers to questions about the nouns. In other data, the
-things are the mode that the only matrix is on, and the subjects the mode of that name.
+things are the mode that the only matrix is on, and the subjects the mode with that role.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from scoup.tensor import SparseTensor
 
 
 def roles(dataset: Dataset) -> tuple[int, int]:
-    """Return the modes of the things and of the subjects (the last other mode if none is named so).
+    """Return the modes of the things and of the subjects (the last other mode if no role says).
 
     >>> sizes = {"subject": 2, "noun": 3, "voxel": 4, "answer": 5}
     >>> labels = [Labels(name, np.arange(size)) for name, size in sizes.items()]
@@ -31,7 +31,7 @@ def roles(dataset: Dataset) -> tuple[int, int]:
         )
     things = data.blocks[1].factors[0]
     others = [mode for mode in range(data.ndim) if mode != things]
-    subjects = [mode for mode in others if dataset.labels[mode].name == SUBJECT]
+    subjects = [mode for mode in others if dataset.labels[mode].role == SUBJECT]
     return things, (subjects or others)[-1]
 
 

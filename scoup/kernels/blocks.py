@@ -32,7 +32,8 @@ class Blocks(NamedTuple):
     - ``table``: int64, one row per block, see :data:`IS_SPARSE` and its neighbours;
     - ``numbers``: weight, squared norm and unit of each block;
     - ``shares``: (factors, blocks), weights of blocks in the normal equations of each factor;
-    - ``starts``: the first row of each factor, and the end of the last.
+    - ``starts``: the first row of each factor, and the end of the last;
+    - ``nonnegative``: whether each factor is.
     """
 
     values: Array
@@ -41,6 +42,7 @@ class Blocks(NamedTuple):
     numbers: Array
     shares: Array
     starts: Array
+    nonnegative: Array
 
 
 class State(NamedTuple):

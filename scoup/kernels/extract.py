@@ -36,7 +36,7 @@ def extract(array: Array, indices: Sequence[Array]) -> Array:
     run_chunks(
         -(-len(out) // CHUNK_LINES),
         lambda a, b: _copy_lines(
-            (a * CHUNK_LINES, min(b * CHUNK_LINES, len(out))), lines, slabs, middle, columns, out
+            a * CHUNK_LINES, min(b * CHUNK_LINES, len(out)), lines, (slabs, middle), columns, out
         ),
         CELL_STEPS * out.size,
     )
@@ -44,14 +44,14 @@ def extract(array: Array, indices: Sequence[Array]) -> Array:
 
 
 @jit
-def _copy_lines(span, lines, slabs, middle, columns, out):
-    first, last = span
-    count, ahead_numbers = middle.size, min(lines.shape[1], PREFETCHED_NUMBERS)
+def _copy_lines(first, last, lines, rows, columns, out):
+    slabs, middle = rows
+    count, span = middle.size, min(lines.shape[1], PREFETCHED_NUMBERS)
     for r in range(first, last):
         line = slabs[r // count] + middle[r % count]
         ahead = min(r + PREFETCH_GATHERS, last - 1)
         next_line = slabs[ahead // count] + middle[ahead % count]
-        for c in range(0, ahead_numbers, 8):
+        for c in range(0, span, 8):
             prefetch(lines, next_line, c, lane_mask(8, 8))
         for c in range(columns.size):
             out[r, c] = lines[line, columns[c]]

@@ -38,7 +38,7 @@ def by_mode(items: Sequence[Any], owners: Sequence[int]) -> dict[int, list[Any]]
     return groups
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factors:
     """A coupled factorization of rank F.
 
@@ -49,6 +49,8 @@ class Factors:
 
     >>> modes = tuple(np.ones((n, 2)) for n in (3, 4, 5))
     >>> factors = Factors(np.ones(2), modes, {0: np.ones((6, 2))})
+    >>> factors
+    Factors(rank 2; mode0: 3, mode1: 4, mode2: 5, side0: 6)
     >>> factors.rank, factors.names, len(factors.sides[0])
     (2, ['mode0', 'mode1', 'mode2', 'side0'], 1)
     """
@@ -82,6 +84,14 @@ class Factors:
         if [len(mask) for mask in self.coverage] != [len(factor) for factor in self.flat]:
             sizes = [np.shape(mask) for mask in self.coverage]
             raise ScoupError.expected("coverage", "one mask per factor, one entry per row", sizes)
+
+    def __repr__(self) -> str:
+        pairs = zip(self.names, self.flat, self.coverage, strict=True)
+        sizes = [
+            f"{name}: {len(factor)}" + ("" if mask.all() else f" ({mask.sum()} sampled)")
+            for name, factor, mask in pairs
+        ]
+        return f"Factors(rank {self.rank}; {', '.join(sizes)})"
 
     @classmethod
     def from_flat(

@@ -20,8 +20,8 @@ from scoup.report.document import (
 )
 
 __all__ = [
-    "Chapter", "Document", "Figure", "Section", "Table", "downloads", "experiment_page", "harmless",
-    "inline", "numbers", "page", "provenance", "render", "whole",
+    "Chapter", "Document", "Figure", "Findings", "Section", "Table", "downloads", "experiment_page",
+    "harmless", "inline", "numbers", "page", "provenance", "render", "whole",
 ]  # fmt: skip
 
 Claims = Sequence[Mapping[str, Any]]
@@ -55,6 +55,15 @@ class Document:
 
 
 @dataclass(frozen=True)
+class Findings:
+    """What an experiment found in one user-supplied data set."""
+
+    experiment: str
+    dataset: str
+    section: Section
+
+
+@dataclass(frozen=True)
 class Chapter:
     """What the report says of one experiment."""
 
@@ -76,10 +85,15 @@ def whole(
     methods: str,
     code: str,
     left_out: Sequence[str] = (),
+    *,
+    found: Sequence[Findings] = (),
+    links: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Return the report: scorecard, one chapter per experiment, provenance and methods.
+    """Return the report: findings, scorecard, one chapter per experiment, provenance and methods.
 
-    Pages are shown in frames, each with its own script. Every text is escaped by the template.
+    What was ``found`` in user-supplied data comes first; without claims there is no scorecard.
+    ``links`` are files next to the report by what they are. Pages are shown in frames, each with
+    its own script. Every text is escaped by the template.
     """
     verdicts = Counter(claim["verdict"] for claim in claims)
     return render(
@@ -89,11 +103,24 @@ def whole(
         verdicts=[f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS],
         left_out=[html.unescape(sentence) for sentence in left_out],
         chapters=chapters,
+        openings=_openings(chapters, found),
+        links=links or {},
         origins={name: _origin(origin) for name, origin in origins.items()},
         files=Document("every raw file", provenance(origins)),
         methods=methods,
         code=code,
     )
+
+
+def _openings(
+    chapters: Sequence[Chapter], found: Sequence[Findings]
+) -> list[tuple[Chapter, list[Findings]]]:
+    """Return the chapters that have findings, each with them."""
+    pairs = [
+        (chapter, [entry for entry in found if entry.experiment == chapter.name])
+        for chapter in chapters
+    ]
+    return [(chapter, entries) for chapter, entries in pairs if entries]
 
 
 def _claims_table(claims: Claims) -> Table:

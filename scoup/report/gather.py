@@ -8,6 +8,8 @@ from scoup import report
 from scoup.records import Metric
 from scoup.report import Chapter, Document, Figure
 
+FIGURE_ENDINGS = (".svg", ".pdf", ".png")
+
 
 def read_chapters(
     entries: Sequence[Mapping[str, Any]],
@@ -41,6 +43,29 @@ def read_page(folder: str) -> str:
     """Return the page in ``folder`` as one document, with the files that it links to in it."""
     files = {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
     return report.inline(files.pop("index.html").decode(), files)
+
+
+def links_of(files: Any, models: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files that the report links, by what they are, from the folder of the report.
+
+    ``files`` are the inputs of the report's rule.
+    """
+    pages = [path for folder in files.pages for path in sorted(Path(folder).iterdir())]
+    figures = [Path(path).with_suffix(end) for path in files.figures for end in FIGURE_ENDINGS]
+    groups = {
+        "pages": [path for path in pages if path.suffix == ".html"],
+        "tables and images of pages": [path for path in pages if path.suffix != ".html"],
+        "figures": figures,
+        "numbers of experiments": files.metrics,
+        "models": models,
+        "data": files.data,
+    }
+    top = Path(files.scorecard).parent
+    linked = {
+        title: [Path(path).relative_to(top).as_posix() for path in paths]
+        for title, paths in groups.items()
+    }
+    return {title: paths for title, paths in linked.items() if paths}
 
 
 def read_text(path: str) -> str:

@@ -32,5 +32,6 @@ def view(data: CoupledData, values: str = "unchanged", weights: Any = "paper") -
         weights = [relative * b for relative, b in zip(weights["balanced"], balanced, strict=True)]
     if not isinstance(weights, str) and not any(list(weights)[1:]):
         # Matrices that count for nothing would still enter the densities and cost a pass per sweep.
-        return CoupledData.from_blocks(prepared.blocks[:1], list(weights)[:1])
+        labels = prepared.labels[: prepared.ndim]
+        return CoupledData.from_blocks(prepared.blocks[:1], list(weights)[:1], labels)
     return prepared.with_weights(weights)

@@ -17,7 +17,7 @@ def revalued(data: CoupledData, name: str, change: Callable[[SparseTensor], Arra
     if not isinstance(tensor, SparseTensor):
         raise ScoupError.expected(f"values: {name}", "a sparse tensor of counts", "a dense one")
     block = replace(data.blocks[0], values=tensor.with_values(change(tensor)))
-    return CoupledData.from_blocks([block, *data.blocks[1:]], "paper")
+    return CoupledData.from_blocks([block, *data.blocks[1:]], "paper", data.labels)
 
 
 def meetings(tensor: SparseTensor) -> Array:

@@ -26,6 +26,12 @@ CROWD = 200  # so many that a group is lost when its posts are rewired
 CONTEXT = Context("anomaly", "planted", "whole", "all", 0, "simulated")
 
 
+def labels_of(users, dates, *others):
+    """Labels of walls, posters and days with their roles."""
+    ids = {"wall": (users, "whom"), "poster": (users, "who"), "day": (dates, "when")}
+    return [*(Labels(name, of, role=role) for name, (of, role) in ids.items()), *others]
+
+
 @pytest.fixture(scope="module")
 def network():
     """Noise, a spammer (user 5, day 7), a birthday (wall 9, day 20), a conversation of 25 days."""
@@ -63,7 +69,7 @@ def table(network, model):
 def dataset(network):
     users = np.arange(100, 100 + USERS)
     dates = (np.datetime64("2008-01-01") + np.arange(DAYS)).astype(str)
-    return Dataset(network, [Labels("wall", users), Labels("poster", users), Labels("day", dates)])
+    return Dataset(network, labels_of(users, dates))
 
 
 def test_the_spammer_comes_out_on_top_and_the_birthday_next(table):
@@ -188,8 +194,7 @@ def circle():
     links = SparseTensor(pairs, np.ones(pairs.shape[1]), (CROWD, CROWD))
     users = np.arange(100, 100 + CROWD)
     dates = (np.datetime64("2008-01-01") + np.arange(80)).astype(str)
-    names = {"wall": users, "poster": users, "day": dates, "friend": users}
-    labels = [Labels(name, ids) for name, ids in names.items()]
+    labels = labels_of(users, dates, Labels("friend", users))
     return Dataset(CoupledData(tensor, {0: links}), labels)
 
 

@@ -22,7 +22,7 @@ FIGURES = [
     (name, figure) for name in NAMES for figure in experiments.declared(name).CAPTIONS
 ]  # each figure belongs to one experiment
 DENSE = Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
-COUNTS = Traits(("wall", "poster", "day"), sparse=True)
+COUNTS = Traits(("wall", "poster", "day"), sparse=True, roles=("whom", "who", "when"))
 SEVERAL = Traits(("a", "b", "c"), sparse=True, matrices=(0, 1, 2))
 ON_DISK = Traits(("a", "b", "c"), sparse=True, on_disk=True)
 KINDS = (DENSE, COUNTS, SEVERAL, ON_DISK)
@@ -73,7 +73,7 @@ def test_a_view_names_measures_of_the_experiment(name):
     for measure in filter(None, [*view.shared, view.sort, *(view.scatter or ())]):
         assert f'"{measure}"' in code + shared_code or f"{measure}=" in code
     if view.steps:
-        assert f"{view.steps}=" in code
+        assert f"{view.steps}=" in code or f'"{view.steps}"' in code
 
 
 @pytest.mark.parametrize("name", CLAIMING)

@@ -47,6 +47,7 @@ LEFT_OUT = [harmless(sentence) for sentence in CONFIG.left_out]
 
 # What lookup() finds for a job. Each stage sees its part of a plan: a change elsewhere does not rerun it.
 DATASETS = {name: spec.to_dict() for name, spec in CONFIG.datasets.items()}
+OWN = [name for name, spec in CONFIG.datasets.items() if datasets.is_own(spec)]
 VARIANTS = {name: spec.to_dict() for name, spec in CONFIG.variants.items()}
 PLANS = {name: spec.to_dict() for name, spec in CONFIG.plans.items()}
 VIEWS = {

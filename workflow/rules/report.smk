@@ -9,15 +9,32 @@ CHAPTERS = [
     }
     for name in EXPERIMENTS
 ]
+FINDINGS = [
+    {"name": job["experiment"], "dataset": job["dataset"]}
+    for job in jobs_of(names=filter(experiments.has_findings, EXPERIMENTS), seeds=1)
+    if job["dataset"] in OWN
+]
+
+
+def files_of_all_models(pattern):
+    """Return the files of ``pattern`` for every model that some experiment reads, each once."""
+    paths = (
+        path
+        for job in jobs_of()
+        for model in MODELS[job["experiment"]]
+        for path in files_of_model(pattern, model, **job)
+    )
+    return sorted(set(paths))
 
 
 rule report:
-    """Gather scorecard, figures, tables, pages and provenance in one file."""
+    """Gather findings, scorecard, figures, tables, pages and provenance in one file."""
     input:
         metrics=files_of_jobs(METRICS),
         scorecard="results/scorecard.json",
         figures=figure_files(["svg"]),
         pages=files_of_jobs(PAGE, names=filter(experiments.has_page, EXPERIMENTS), seeds=1),
+        material=[MATERIAL.format(experiment=job["name"], seed=0, **job) for job in FINDINGS],
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
         methods=local(str(Path(workflow.basedir, "workflow", "report", "methods.rst"))),
     output:
@@ -35,6 +52,8 @@ rule report:
         chapters=CHAPTERS,
         datasets=CONFIG.used,
         left_out=LEFT_OUT,
+        findings=FINDINGS,
+        models=files_of_all_models(MERGED),
         code=code_of("report", "scoup.report"),
     script:
         "../scripts/report.py"

@@ -21,6 +21,7 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
+        own=OWN,
         code=code_of("scorecard", *(f"scoup.experiments.{name}.measure" for name in EXPERIMENTS)),
     script:
         "../scripts/scorecard.py"

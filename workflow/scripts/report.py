@@ -1,8 +1,8 @@
-"""Gather scorecard, figures, tables, pages and provenance in one file."""
+"""Gather findings, scorecard, figures, tables, pages and provenance in one file."""
 
-from scoup import report, results, store
+from scoup import experiments, report, results, store
 from scoup.job import check_recorded, describe_code, job
-from scoup.report.gather import read_chapters, read_text
+from scoup.report.gather import links_of, read_chapters, read_text
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
@@ -11,6 +11,11 @@ with job(snakemake):
     metrics, claims = results.read_metrics(*files.metrics), results.read_claims(files.scorecard)
     chapters = read_chapters(params.chapters, metrics, files.figures, files.pages)
     methods = read_text(files.methods)
-    code = describe_code()
-    page = report.whole(claims, chapters, origins, methods, code, params.left_out)
+    found = [
+        experiments.findings_of(**entry, facts=results.read_material(path)[0], metrics=metrics)
+        for entry, path in zip(params.findings, files.material, strict=True)
+    ]
+    links = links_of(files, params.models)
+    texts = (methods, describe_code(), params.left_out)
+    page = report.whole(claims, chapters, origins, *texts, found=found, links=links)
     store.write_text(snakemake.output.report, page)

@@ -4,6 +4,7 @@ from scoup import results, scorecard, store
 from scoup.job import job
 
 with job(snakemake):
-    claims = scorecard.judge(results.read_metrics(*snakemake.input.metrics))
+    metrics = results.read_metrics(*snakemake.input.metrics)
+    claims = scorecard.judge(metrics, snakemake.params.own)
     results.write_claims(snakemake.output.json, claims)
     store.write_text(snakemake.output.table, scorecard.table(claims))

@@ -93,6 +93,7 @@ def traits(options: Options) -> Traits:
         sparse=False,
         missing=options.outside == "missing",
         categories=True,
+        roles=("thing", "feature", "subject"),
     )
 
 

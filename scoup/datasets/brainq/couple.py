@@ -39,7 +39,8 @@ def couple_subjects(
 ) -> Dataset:
     """Return the means over presentations as a (60, voxels, subjects) tensor, with the questions.
 
-    The extras hold, for each subject, the presentations (6, 60, V) and their rows of the tensor.
+    The extras hold the perceptual measures and, for each subject, the presentations (6, 60, V) and
+    their rows of the tensor.
     """
     means: list[Array] = []
     positions: list[Array] = []
@@ -74,7 +75,8 @@ def couple_subjects(
         "layout": options.grid,
     }
     data = CoupledData(tensor, {0: questions.answers}, mask)
-    return Dataset(data, labels, provenance, {"grid": np.array(grid), **extras}, facts)
+    extras |= {"grid": np.array(grid), "perceptual": questions.perceptual}
+    return Dataset(data, labels, provenance, extras, facts)
 
 
 def thin_out(subject: Subject, step: int) -> Subject:
@@ -91,7 +93,8 @@ def thin_out(subject: Subject, step: int) -> Subject:
 
 def noun_labels() -> Labels:
     """Return the nouns with their categories."""
-    return Labels("noun", np.array(NOUNS), {"category": np.array([CATEGORY_OF[n] for n in NOUNS])})
+    categories = np.array([CATEGORY_OF[noun] for noun in NOUNS])
+    return Labels("noun", np.array(NOUNS), {"category": categories}, "thing")
 
 
 def _common_grid(subject: Subject, extra_slices: int, grid: Grid | None) -> Grid:
@@ -122,4 +125,4 @@ def _lay_out(
 def _voxel_labels(voxels: Array, grid: Grid) -> Labels:
     axes = zip("xyz", np.unravel_index(voxels, grid), strict=True)
     columns = {name: position.astype(np.int32) for name, position in axes}
-    return Labels("voxel", voxels.astype(np.int32), columns)
+    return Labels("voxel", voxels.astype(np.int32), columns, "feature")

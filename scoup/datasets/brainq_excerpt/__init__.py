@@ -24,7 +24,8 @@ class Options(Spec):
 
 def traits(options: Options) -> Traits:
     """Return what is known before any file is read."""
-    return Traits(("noun", "voxel", "subject"), sparse=False, categories=True)
+    roles = ("thing", "feature", "subject")
+    return Traits(("noun", "voxel", "subject"), sparse=False, categories=True, roles=roles)
 
 
 def shape(size: str, options: Options) -> None:

@@ -19,12 +19,13 @@ def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
     values = read_excerpt(folder / EXCERPT_FILE, options.subject)
     labels = (
         noun_labels(),
-        Labels("voxel", np.arange(values.shape[1], dtype=np.int32)),
+        Labels("voxel", np.arange(values.shape[1], dtype=np.int32), role="feature"),
         Labels("subject", np.array([options.subject])),
         Labels("question", questions.questions),
     )
     data = CoupledData(values[:, :, None], {0: questions.answers})
-    return Dataset(data, labels, provenance, facts={"layout": "unknown positions"})
+    extras = {"perceptual": questions.perceptual}
+    return Dataset(data, labels, provenance, extras, facts={"layout": "unknown positions"})
 
 
 def read_excerpt(path: Path, subject: str) -> Array:

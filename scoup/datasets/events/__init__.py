@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from scoup.datasets import DataSource, RemoteFile, Traits
 from scoup.specs import Spec
 
+ROLES = ("who", "thing", "when")
 MANIFEST_FILE, LIKES_FILE = "manifest.json", "likes.npz"
 SOURCE = DataSource(
     folder="events",
@@ -55,7 +56,7 @@ SIZES = {
 
 def traits(options: Options) -> Traits:
     """Return what is known before any file is read."""
-    return Traits(("user", "page", "day"), sparse=True, on_disk=True)
+    return Traits(("user", "page", "day"), sparse=True, on_disk=True, roles=ROLES)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from scoup.coupled import CoupledData, Dataset
-from scoup.datasets.events import LIKES_FILE, Options
+from scoup.datasets.events import LIKES_FILE, ROLES, Options
 from scoup.formats import Source, read
 from scoup.records import Labels, Provenance
 from scoup.sharded import ShardedTensor
@@ -16,8 +16,11 @@ def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
     del options
     events = ShardedTensor.open(folder)
     likes = read(Source(file=str(folder / LIKES_FILE))).values
-    names = zip(
-        (*events.manifest.names, "liked page"), (*events.shape, likes.shape[1]), strict=True
+    labels = (
+        *(
+            Labels(name, np.arange(size), role=role)
+            for name, size, role in zip(events.manifest.names, events.shape, ROLES, strict=True)
+        ),
+        Labels("liked page", np.arange(likes.shape[1])),
     )
-    labels = tuple(Labels(name, np.arange(size)) for name, size in names)
     return Dataset(CoupledData(events, {0: likes}), labels, provenance)

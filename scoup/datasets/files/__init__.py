@@ -1,7 +1,7 @@
 """Files: user-supplied data, read where it is; the options say which files and how."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import Field, StrictBool, model_validator
 
@@ -16,6 +16,12 @@ SOURCE = DataSource(
     origin="your own files",
     licence="your own",
     citation="none given",
+)
+RoleName = Literal["whom", "who", "when", "thing", "feature", "subject", "place"]
+Roles = dict[Whole | str, RoleName]
+ROLES_TEXT = (
+    "what modes are, by the mode's name or number: whom, who and when of events; thing, feature "
+    "and subject of images; place"
 )
 
 
@@ -64,6 +70,7 @@ class Options(Spec):
         description="files of labels, by the mode's name or number: one label per line, or a table "
         "with the labels first and facts about them",
     )
+    roles: Roles = Field({}, description=ROLES_TEXT)
 
 
 def traits(options: Options) -> Traits:
@@ -79,6 +86,7 @@ def traits(options: Options) -> Traits:
         modes,
         any(source.missing or source.observed for source in (options.tensor, *options.matrices)),
         has_columns and "category" in formats.preview(str(labels)).names[1:],
+        roles=roles_of(options.roles, head.names),
     )
 
 
@@ -95,6 +103,29 @@ def paths(options: Options) -> list[str]:
     """
     blocks = [path for source in (options.tensor, *options.matrices) for path in source.files]
     return list(dict.fromkeys([*blocks, *options.labels.values()]))
+
+
+def mode_number(key: str | int, names: Sequence[str], setting: str) -> int:
+    """Return the number of a mode that a setting names, by its name or number.
+
+    >>> mode_number("day", ["wall", "poster", "day"], "roles")
+    2
+    """
+    if key not in names and key not in range(len(names)):
+        raise ScoupError.expected(
+            f"options.{setting}", f"modes among {', '.join(names)}", repr(key)
+        )
+    return key if isinstance(key, int) else list(names).index(key)
+
+
+def roles_of(roles: Mapping[str | int, str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the role of each mode, empty where none is stated.
+
+    >>> roles_of({"day": "when", 0: "whom"}, ["wall", "poster", "day"])
+    ('whom', '', 'when')
+    """
+    stated = {mode_number(key, names, "roles"): role for key, role in roles.items()}
+    return tuple(stated.get(mode, "") for mode in range(len(names)))
 
 
 def mode_of(source: Source, names: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
-from scoup.datasets.files import Options, Source, mode_of, paths
+from scoup.datasets.files import Options, Source, mode_number, mode_of, paths, roles_of
 from scoup.datasets.files.labels import read_labels
 from scoup.errors import ScoupError
 from scoup.formats import Content, read
@@ -68,7 +68,7 @@ def couple_tensor(
         mode = mode_of(matrix, [label.name for label in labels])
         side = _side(matrix, mode, labels[mode], tensor.named[mode])
         if side.adopted is not None:
-            labels[mode] = Labels(labels[mode].name, side.adopted)
+            labels[mode] = replace(labels[mode], ids=side.adopted)
         sides.append(side)
     sides.sort(key=lambda side: side.mode)  # several matrices on a mode stay in their order
     modes = sorted({side.mode for side in sides})
@@ -130,21 +130,17 @@ def _labelled(content: Content, options: Options) -> tuple[Content, list[Labels]
     """Give each mode its labels: those of a file, which also fix its order and size, or those in
     the tensor's file.
     """
-    files = {_mode_number(key, content.names): path for key, path in options.labels.items()}
+    names = content.names
+    files = {mode_number(key, names, "labels"): path for key, path in options.labels.items()}
+    roles = roles_of(options.roles, names)
     labels = []
-    for mode, name in enumerate(content.names):
+    for mode, name in enumerate(names):
         columns: dict[str, Array] = {}
         if mode in files:
-            ids, columns = read_labels(files[mode])
+            ids, columns = read_labels(files[mode], content.ids[mode], content.keyed)
             content = _relabelled(content, mode, ids, files[mode])
-        labels.append(Labels(name, np.asarray(content.ids[mode]), columns))
+        labels.append(Labels(name, np.asarray(content.ids[mode]), columns, roles[mode]))
     return content, labels
-
-
-def _mode_number(key: str | int, names: Sequence[str]) -> int:
-    if key not in names and key not in range(len(names)):
-        raise ScoupError.expected("options.labels", f"modes among {', '.join(names)}", repr(key))
-    return key if isinstance(key, int) else list(names).index(key)
 
 
 def _relabelled(content: Content, mode: int, ids: Array, path: str) -> Content:

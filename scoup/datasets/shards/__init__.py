@@ -1,23 +1,18 @@
 """Shards: a user-supplied tensor that stays on disk, with matrices on its modes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
 from scoup import store
-from scoup.datasets import DataSource, Traits
-from scoup.datasets.files import Source, mode_of
+from scoup.datasets import Traits, files
+from scoup.datasets.files import ROLES_TEXT, Roles, Source, mode_of, roles_of
 from scoup.errors import ScoupError
 from scoup.specs import Spec
 
 MANIFEST_FILE = "manifest.json"
-SOURCE = DataSource(
-    folder="shards",
-    files=(),
-    origin="your own files",
-    licence="your own",
-    citation="none given",
-)
+SOURCE = replace(files.SOURCE, folder="shards")
 
 
 class Options(Spec):
@@ -25,6 +20,7 @@ class Options(Spec):
 
     tensor: str = Field(description="folder that `scoup shard` wrote")
     matrices: list[Source] = Field([], description="matrices on its modes")
+    roles: Roles = Field({}, description=ROLES_TEXT)
 
 
 def traits(options: Options) -> Traits:
@@ -32,7 +28,8 @@ def traits(options: Options) -> Traits:
     names = tuple(_manifest(options)["names"])
     modes = tuple(mode_of(source, names) for source in options.matrices)
     missing = any(source.missing or source.observed for source in options.matrices)
-    return Traits(names, True, modes, missing, on_disk=True)
+    roles = roles_of(options.roles, names)
+    return Traits(names, True, modes, missing, on_disk=True, roles=roles)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

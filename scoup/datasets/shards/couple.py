@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from scoup.coupled import Dataset
+from scoup.datasets.files import roles_of
 from scoup.datasets.files.couple import Tensor, couple_tensor
 from scoup.datasets.shards import Options, paths
 from scoup.records import Labels, Provenance
@@ -20,6 +21,10 @@ def couple_shards(
 ) -> Dataset:
     """Couple the matrices to a tensor on disk, with the labels that it has."""
     manifest = tensor.manifest
-    labels = [Labels(name, tensor.labels(mode)) for mode, name in enumerate(manifest.names)]
+    roles = roles_of(options.roles, manifest.names)
+    labels = [
+        Labels(name, tensor.labels(mode), role=roles[mode])
+        for mode, name in enumerate(manifest.names)
+    ]
     block = Tensor(tensor, labels, [bool(checksum) for checksum in manifest.labels])
     return couple_tensor(block, options.matrices, paths(options), provenance)

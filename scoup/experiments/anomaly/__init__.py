@@ -52,7 +52,17 @@ def suits(traits: Traits) -> str:
     """Ask for sparse counts of three modes, all cells known."""
     if len(traits.names) != 3 or not traits.sparse:
         return "it looks for bursts in sparse counts of three modes: whom, who, when"
-    return "it needs all cells, and some are missing" if traits.missing else ""
+    if traits.on_disk:
+        return "it counts in memory, and the tensor stays on disk"
+    if traits.missing:
+        return "it needs all cells, and some are missing"
+    times = traits.modes_with("when")
+    if not times:
+        return (
+            f"it needs a mode of time, and {', '.join(traits.names)} are not known as such: the "
+            "role 'when' says which is"
+        )
+    return f"it needs one mode of time, and {' and '.join(times)} are" if len(times) > 1 else ""
 
 
 def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:

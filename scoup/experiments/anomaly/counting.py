@@ -51,6 +51,20 @@ def counted_stars(posts: SparseTensor, count: int = MAX_COUNTED_STARS) -> list[F
     return best_first(findings)
 
 
+def usual_partners(posts: SparseTensor) -> dict[str, int]:
+    """Return the partners that 99 in 100 centres of each kind of star have at most.
+
+    >>> posts = SparseTensor(np.array([[0, 1, 1], [2, 2, 3], [0, 0, 0]]), np.ones(3), (4, 4, 2))
+    >>> usual_partners(posts)
+    {'star-out': 2, 'star-in': 2}
+    """
+    counts = {kind: count_partners(posts, mode)[1] for kind, mode in STAR_CENTRES.items()}
+    return {
+        kind: int(np.quantile(partners, 0.99, method="higher")) if partners.size else 0
+        for kind, partners in counts.items()
+    }
+
+
 def star_name(finding: Finding) -> Name:
     """Return what identifies a finding among stars; of other kinds, of no star."""
     mode = STAR_CENTRES.get(finding.kind, WALL)

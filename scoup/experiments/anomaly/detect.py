@@ -38,18 +38,23 @@ class _Source:
     indices: Sequence[Array]
 
 
-def detect(model: Model, posts: SparseTensor) -> Table:
+def detect(model: Model, posts: SparseTensor, modes: Sequence[int] = (0, 1, 2)) -> Table:
     """Describe all components of a plan; ``posts`` are the counts, whatever the plan made of them.
 
-    Each finding says which repetition it comes from; ``merged`` is their merge, which is read only
-    if there are several.
+    ``modes`` are those of the model that are whom, who and when, as in ``posts``. Each finding says
+    which repetition it comes from; ``merged`` is their merge, which is read only if there are
+    several.
     """
     sources = [
-        _Source(f"repetition {sample.repetition}", fit.factors, sample.indices[:3])
+        _Source(
+            f"repetition {sample.repetition}",
+            _ordered(fit.factors, modes),
+            [sample.indices[mode] for mode in modes],
+        )
         for fit, sample in zip(model.fits, model.samples, strict=True)
     ]
     if len(model.fits) > 1:
-        merged = model.merged.factors
+        merged = _ordered(model.merged.factors, modes)
         sources.append(_Source("merged", merged, [np.arange(len(mode)) for mode in merged.modes]))
     described = [
         [
@@ -64,6 +69,11 @@ def detect(model: Model, posts: SparseTensor) -> Table:
     components = sum(map(len, described))
     log.info("%s: %d components, %d different", model.plan, components, len(findings))
     return Table(findings, components, list(_panels(findings, sources, described)))
+
+
+def _ordered(factors: Factors, modes: Sequence[int]) -> Factors:
+    """Return the factors of the tensor's modes in another order, without those of matrices."""
+    return Factors(factors.weights, tuple(factors.modes[mode] for mode in modes))
 
 
 def _panels(

@@ -137,9 +137,12 @@ def _core(members: Sequence[Sequence[int]], dataset: Dataset) -> tuple[int, ...]
 
 def friendships(dataset: Dataset) -> Array | None:
     """Return the pairs (2, n) of a matrix between the walls' owners and themselves, if any."""
+    users = dataset.labels[WALL].ids
+    if not np.array_equal(users, dataset.labels[POSTER].ids):
+        return None
     for block, label in zip(dataset.data.blocks[1:], dataset.labels[3:], strict=True):
-        users = dataset.labels[WALL].ids
-        if isinstance(block.values, SparseTensor) and np.array_equal(label.ids, users):
+        is_on_users = block.factors[0] != DAY and np.array_equal(label.ids, users)
+        if is_on_users and isinstance(block.values, SparseTensor):
             return block.values.coords
     return None
 

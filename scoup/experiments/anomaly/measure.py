@@ -10,14 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from scoup import pipeline
-from scoup.coupled import CoupledData
+from scoup.coupled import CoupledData, Dataset
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.claims import claims
-from scoup.experiments.anomaly.counting import Name, counted_stars
+from scoup.experiments.anomaly.counting import Name, counted_stars, usual_partners
 from scoup.experiments.anomaly.detect import detect
 from scoup.experiments.anomaly.groups import find_groups, planted_groups, slice_length
 from scoup.experiments.anomaly.kinds import DAY, WALL, best_first
+from scoup.experiments.anomaly.order import arranged, order_of
 from scoup.experiments.anomaly.rows import best_panels, calendar, group_facts, table_rows
 from scoup.experiments.anomaly.score import (
     CONTROLS,
@@ -42,9 +43,11 @@ __all__ = ["claims", "measure", "measure_part"]
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     """Return what each plan, all plans and counting find, and the groups."""
-    dataset = inputs.dataset
-    posts, labels = _posts(inputs), dataset.labels[:3]
-    tables = {plan: detect(inputs.model(plan), posts) for plan in spec.plans}
+    order = order_of(inputs.dataset.labels[: inputs.dataset.data.ndim])
+    dataset = arranged(inputs.dataset, order)
+    posts, labels = _posts(dataset), dataset.labels[:3]
+    names = [label.name for label in labels]
+    tables = {plan: detect(inputs.model(plan), posts, order.modes) for plan in spec.plans}
     stars = counted_stars(posts)
     planted = planted_stars(inputs.planted, labels[WALL].ids)
     length = slice_length(posts.shape[DAY], spec.slice_days)
@@ -53,12 +56,13 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     if "links" in inputs.parts:
         lists[SHUFFLED_LINKS] = _read_names(inputs.parts["links"])
     everything = best_first([*stars, *(f for table in tables.values() for f in table.findings)])
-    rows = table_rows(everything, labels)
+    words = order.words(names)
+    rows = table_rows(everything, labels, words)
     metrics = [
         *describe_tables(tables, context),
         *score(lists, stars, planted, context),
         *matrix_gains(lists, stars, spec, context),
-        *score_groups(groups, stars, inputs, length, context),
+        *score_groups(groups, stars, replace(inputs, dataset=dataset), length, context),
     ]
     facts = {
         **vars(context),
@@ -67,7 +71,9 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
         "columns": list(rows[0]) if rows else [],
         "panels": best_panels(tables, labels),
         "sizes": list(posts.shape),
-        "names": [label.name for label in labels],
+        "names": names,
+        "words": dict(words),
+        "usual": usual_partners(posts),
         "calendar": calendar(labels[DAY].ids),
         **group_facts(groups, dataset, length),
         "chance": {
@@ -80,6 +86,8 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
 
 def measure_part(inputs: Inputs, spec: Spec, part: str, seed: int) -> dict[str, Array]:
     """Compute one control: groups of exchanged posts, or stars found with shuffled matrices."""
+    order = order_of(inputs.dataset.labels[: inputs.dataset.data.ndim])
+    dataset = arranged(inputs.dataset, order)
     if part == "links":
         assert spec.coupled is not None
         model = inputs.model(spec.coupled)
@@ -87,15 +95,15 @@ def measure_part(inputs: Inputs, spec: Spec, part: str, seed: int) -> dict[str, 
         plan = model.spec
         run = pipeline.run(view(shuffled, plan.values, plan.weights), plan, seed)
         null = replace(model, samples=run.samples, fits=run.fits, merged=run.merged)
-        return _write_names(entries(detect(null, _posts(inputs)).findings))
-    length = slice_length(_posts(inputs).shape[DAY], spec.slice_days)
-    groups = find_groups(inputs.dataset, spec.group_rank, length, seed, part)
-    truth = planted_groups(inputs.planted, inputs.dataset.labels[WALL].ids, length)
+        return _write_names(entries(detect(null, _posts(dataset), order.modes).findings))
+    length = slice_length(_posts(dataset).shape[DAY], spec.slice_days)
+    groups = find_groups(dataset, spec.group_rank, length, seed, part)
+    truth = planted_groups(inputs.planted, dataset.labels[WALL].ids, length)
     return summarize(groups, truth)
 
 
-def _posts(inputs: Inputs) -> SparseTensor:
-    posts = inputs.dataset.data.blocks[0].values
+def _posts(dataset: Dataset) -> SparseTensor:
+    posts = dataset.data.blocks[0].values
     assert isinstance(posts, SparseTensor)
     return posts
 

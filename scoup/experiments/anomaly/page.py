@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoup import report
+from scoup.experiments.anomaly.rows import column_name
 from scoup.records import Array
 
 MAX_WORDS = 12  # of a cell of communities and conversations; the files have all
@@ -15,7 +16,8 @@ def page(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, byt
     rows = _ordered(facts["rows"], facts["columns"])
     groups = _ordered(facts["groups"], facts["group_columns"])
     files = report.downloads(rows)
-    shown = [_shortened(row, facts["names"]) for row in rows]
+    words = list(facts["words"].values())
+    shown = [_shortened(row, facts["names"], words) for row in rows]
     sections = [
         report.Section(text=_legend(facts), files=list(files), tables=[report.Table.of(shown)]),
         report.Section("Groups", text=_chance(facts), tables=[report.Table.of(groups)]),
@@ -28,15 +30,17 @@ def _ordered(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[
     return [{column: row[column] for column in columns} for row in rows]
 
 
-def _shortened(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _shortened(
+    row: Mapping[str, Any], names: Sequence[str], words: Sequence[str]
+) -> dict[str, Any]:
     """Return a row of the page: stars list all members, other kinds the first ones."""
-    if str(row.get("kind", "star")).startswith("star"):
+    if row["kind"] in ("star-out", "star-in", *words):
         return dict(row)
     short = dict(row)
-    for name in names:
-        words = str(row.get(name, "")).split(" ")
-        if len(words) > MAX_WORDS:
-            short[name] = " ".join([*words[:MAX_WORDS], f"and {len(words) - MAX_WORDS} more"])
+    for name in map(column_name, names):
+        members = str(row[name]).split(" ")
+        if len(members) > MAX_WORDS:
+            short[name] = " ".join([*members[:MAX_WORDS], f"and {len(members) - MAX_WORDS} more"])
     return short
 
 
@@ -44,13 +48,20 @@ def _legend(facts: Mapping[str, Any]) -> str:
     wall, poster, day = facts["names"]
     return (
         "Every component of every repetition and of the merge, and the largest stars counted "
-        "directly, each listed once: the column 'found by' says which way. A star-out is one "
-        f"{poster} with many {wall}s, a star-in one {wall} with many {poster}s, both on one {day}, "
-        f"with all members as in the data; a flood is much of one {poster} with one {wall} on one "
+        f"directly, each listed once: the column 'found by' says which way. {_stars(facts)}, both "
+        f"on one {day}, with all members as in the data; a flood is much of one {poster} with one "
+        f"{wall} on one "
         f"{day}, a conversation the same over many {day}s. The score counts distinct partners on "
         f"one {day} (for a flood, its sum), whichever way the entry was found; for conversations "
         f"and communities it is the sum per {day} and leader. Click a column's head to sort."
     )
+
+
+def _stars(facts: Mapping[str, Any]) -> str:
+    wall, poster, _ = facts["names"]
+    if facts["words"]:
+        return f"Who acts on whom is not known: a star is {' or '.join(facts['words'].values())}"
+    return f"A star-out is one {poster} with many {wall}s, a star-in one {wall} with many {poster}s"
 
 
 def _chance(facts: Mapping[str, Any]) -> str:

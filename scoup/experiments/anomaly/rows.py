@@ -11,16 +11,24 @@ from scoup.experiments.anomaly.kinds import DAY, NAMED_BY, POSTER, WALL, Finding
 from scoup.records import Array, Labels
 
 Row = dict[str, Any]
+OTHER_COLUMNS = (
+    "place", "kind", "found by", "score", "size", "posts", "count", "components", "from",
+)  # fmt: skip
 
 
-def table_rows(findings: Sequence[Finding], labels: Sequence[Labels]) -> list[Row]:
-    """Return the ranked table; its columns are named after the three modes, whatever they are."""
-    wall, poster, day = (label.name for label in labels)
+def table_rows(
+    findings: Sequence[Finding], labels: Sequence[Labels], words: Mapping[str, str]
+) -> list[Row]:
+    """Return the ranked table; its columns are named after the three modes, whatever they are.
+
+    ``words`` are what kinds are called instead of their names.
+    """
+    wall, poster, day = (column_name(label.name) for label in labels)
     count = "posts" if poster == "poster" else "count"
     return [
         {
             "place": number,
-            "kind": finding.kind,
+            "kind": words.get(finding.kind, finding.kind),
             "found by": finding.found_by,
             "score": round(finding.score, 2),
             "size": finding.size,
@@ -36,6 +44,15 @@ def table_rows(findings: Sequence[Finding], labels: Sequence[Labels]) -> list[Ro
         }
         for number, finding in enumerate(findings, start=1)
     ]
+
+
+def column_name(mode: str) -> str:
+    """Return the column of a mode, which may be called like one of the other columns.
+
+    >>> column_name("poster"), column_name("from")
+    ('poster', 'from (mode)')
+    """
+    return f"{mode} (mode)" if mode in OTHER_COLUMNS else mode
 
 
 def _members(finding: Finding, mode: int, labels: Sequence[Labels]) -> str:

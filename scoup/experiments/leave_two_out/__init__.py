@@ -73,6 +73,11 @@ class Spec(ExperimentSpec):
         description="candidate penalties of the rival that gets the same help",
     )
     shuffles: Whole = Field(20, description="controls with shuffled answers, on some pairs each")
+    perceptual: list[AboveZero] = Field(
+        [],
+        description="candidate weights of a perceptual measure (BrainQ), relative to a question, "
+        "for a further contender whose second matrix they are; empty: none",
+    )
     stable: Whole = Field(0, description="voxels selected in each fold by stability; 0: all")
     parts: Count = Field(2, description="jobs that share all pairs")
 
@@ -113,17 +118,20 @@ def suits(traits: Traits) -> str:
     """Ask for dense images of things, of several subjects."""
     if why := why_no_images(traits):
         return why
-    if SUBJECT not in traits.names:
-        return f"it needs a mode called {SUBJECT}, and the modes are {', '.join(traits.names)}"
-    if traits.names[traits.matrices[0]] == SUBJECT:
-        return f"it needs the matrix on another mode than {SUBJECT}"
+    subjects = traits.modes_with(SUBJECT)
+    if not subjects:
+        return f"it needs a mode of subjects, and {', '.join(traits.names)} are not known as such"
+    if len(subjects) > 1:
+        return f"it needs one mode of subjects, and {' and '.join(subjects)} are"
+    if traits.names[traits.matrices[0]] in subjects:
+        return f"it needs the matrix on another mode than {subjects[0]}, the subjects"
     return ""
 
 
 def suits_data(facts: Mapping[str, Any], traits: Traits) -> str:
     """Refuse too few things to choose anything by, and too many for all pairs of them."""
     shape = facts["tensor"]["shape"]
-    things, subjects = shape[traits.matrices[0]], shape[traits.names.index(SUBJECT)]
+    things, subjects = shape[traits.matrices[0]], shape[traits.roles.index(SUBJECT)]
     if things < MIN_THINGS:
         return f"it needs {MIN_THINGS} things to tell apart or more, and there are {things}"
     if things**4 * subjects**2 / 2 > MAX_WORK:
