@@ -107,11 +107,12 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Candidate:
     With each further repetition the best model so far (or the further one alone, if that is better)
     starts again on more rows, which cannot raise its cost, next to all repetitions and the rivals.
     """
-    best = finished(repetitions, repetitions.alone(0), [0], spec)
+    best = finished(repetitions, repetitions.alone(0), covered_by(repetitions, [0]), spec)
     rivals = repetitions.rivals()
     next(rivals)
     for number, others in enumerate(rivals, start=1):
-        alone = finished(repetitions, repetitions.alone(number), [number], spec)
+        covered = covered_by(repetitions, [number])
+        alone = finished(repetitions, repetitions.alone(number), covered, spec)
         earlier = min(best, alone, key=lambda finished: finished.cost)
         full = [k for k in repetitions.full if k <= number] or [0]
         starts = [
@@ -119,19 +120,24 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Candidate:
             repetitions.average(full),
             *(replace(other, unscaled=False) for other in others),
         ]
-        trials = (finished(repetitions, start, range(number + 1), spec) for start in starts)
+        covered = covered_by(repetitions, range(number + 1))
+        trials = (finished(repetitions, start, covered, spec) for start in starts)
         best = min(trials, key=lambda finished: finished.cost)
     return best.start
 
 
-def finished(
-    repetitions: Repetitions, start: Candidate, numbers: Sequence[int], spec: MergeSpec
-) -> Finished:
-    """Finish a candidate on the rows that the repetitions ``numbers`` hold."""
-    data, constraints = repetitions.data, repetitions.constraints
+def covered_by(repetitions: Repetitions, numbers: Sequence[int]) -> Covered:
+    """Return the data on the rows that the repetitions ``numbers`` hold."""
     rows = sampled_rows([repetitions.samples[number] for number in numbers])
-    covered, flat = Covered(data, rows, constraints), repetitions.select(start.flat, rows)
+    return Covered(repetitions.data, rows, repetitions.constraints)
+
+
+def finished(
+    repetitions: Repetitions, start: Candidate, covered: Covered, spec: MergeSpec
+) -> Finished:
+    """Finish a candidate on covered rows."""
+    flat = repetitions.select(start.flat, covered.rows)
     if start.unscaled:
-        flat = rescale(covered.terms, flat, data.ndim, constraints)
+        flat = rescale(covered.terms, flat, repetitions.data.ndim, repetitions.constraints)
     losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
-    return Finished(start, repetitions.expand(flat, rows), weighted(covered.terms, losses))
+    return Finished(start, repetitions.expand(flat, covered.rows), weighted(covered.terms, losses))
