@@ -26,7 +26,8 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
     """Draw a panel per factor and a curve per component, each scaled to a largest loading of 1.
 
     ``modes`` chooses some of ``[*modes, *sides]``, by position or by the name of their labels.
-    Signs are those that are easiest to read. Rows that were never sampled are left out.
+    Signs are those that are easiest to read. Rows that were never sampled are left out. A
+    ``caption`` stands below, in red if it says that the data is simulated.
     """
     tables = to_frames(upright(_factors(model)), model.labels_)
     del tables[WEIGHTS]
@@ -43,7 +44,8 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=7)
         if caption:
-            figure.supxlabel(caption, fontsize=8, color=SIMULATED)
+            colour = SIMULATED if "simulated" in caption else style.GREY
+            figure.supxlabel(caption, fontsize=8, color=colour)
     return figure
 
 
