@@ -29,7 +29,7 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
     Signs are those that are easiest to read. Rows that were never sampled are left out. A
     ``caption`` stands below, in red if it says that the data is simulated.
     """
-    tables = to_frames(upright(_factors(model)), model.labels_)
+    tables = to_frames(upright(_fitted(model).factors_), model.labels_)
     del tables[WEIGHTS]
     names = [_name(mode, list(tables)) for mode in modes] or list(tables)
     columns = 2 if len(names) == 4 else min(len(names), MAX_COLUMNS)
@@ -51,7 +51,7 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
 
 def losses(model: Estimator) -> Figure:
     """Draw the cost after every sweep; of SCOUP, a curve for the fit of every repetition."""
-    _factors(model)
+    _fitted(model)
     reports = model.report_.fits if isinstance(model, SCOUP) else [model.report_]
     with style.applied():
         figure, grid = style.panels(1)
@@ -94,13 +94,15 @@ def match(model: Estimator | Factors, other: Estimator | Factors) -> Figure:
 
 
 def _factors(model: Any) -> Factors:
-    if isinstance(model, Factors):
-        return model
+    return model if isinstance(model, Factors) else _fitted(model).factors_
+
+
+def _fitted(model: Any) -> Estimator:
     if not isinstance(model, CMTF | SCOUP):
         raise ScoupError.expected("model", "a fitted CMTF or SCOUP", type(model).__name__)
     if not hasattr(model, "factors_"):
         raise NotFittedError.of(model)
-    return model.factors_
+    return model
 
 
 def _name(mode: int | str, names: list[str]) -> str:
