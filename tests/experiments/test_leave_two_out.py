@@ -1,5 +1,6 @@
 """Batched folds equal single fits, never see their test nouns, and decide planted pairs."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +15,7 @@ from scoup.experiments.leave_two_out import choices, folds, grid, pairs, prepare
 from scoup.experiments.leave_two_out import measure as experiment
 from scoup.experiments.leave_two_out.folds import Matches
 from scoup.experiments.leave_two_out.prepared import Setting
-from scoup.experiments.leave_two_out.tables import all_pairs, fold_tables
+from scoup.experiments.leave_two_out.tables import Extras, all_pairs, fold_tables
 from scoup.fit import fit
 from scoup.noise import NoiseNormalizer
 from scoup.project import dictionary, expand, project
@@ -122,14 +123,20 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner, strength):
     np.testing.assert_allclose(matches.cosine[0], cosine, atol=1e-10)
 
 
+@pytest.mark.parametrize("perceptual", [False, True])
 @pytest.mark.parametrize("strength", [None, 0.1])
-def test_held_out_nouns_never_touch_the_training(data, inner, strength):
+def test_held_out_nouns_never_touch_the_training(data, inner, strength, perceptual):
     """What is fitted stays the same when the left-out nouns are replaced by anything."""
     held, setting = np.array([[0, 5]]), Setting(2, 10.0, sweeps=5, strength=strength)
     images, answers = (np.asarray(block.values).copy() for block in data.blocks)
     images[[0, 5]] *= -7.0
     answers[[0, 5]] += 100.0
     other = prepared.products(CoupledData(images, {0: answers}))
+    if perceptual:
+        measures = generator(0, "test", "measures").random((NOUNS, 3))
+        inner, measures = inner.with_matrix(measures, 5.0), measures.copy()
+        measures[[0, 5]] -= 50.0
+        other = other.with_matrix(measures, 5.0)
     training = np.setdiff1d(np.arange(NOUNS), held)
     models = []
     for products in (inner, other):
@@ -328,6 +335,44 @@ def test_stable_voxels_find_the_signal(data):
     assert all(choices.right(margin).mean() > 0.8 for margin in margins.values())
 
 
+def test_a_second_matrix_counts_as_if_its_columns_were_there_several_times(inner):
+    rng = generator(0, "test", "second")
+    measures = rng.standard_normal((NOUNS, 4)) * [1, 2, 5, 0] + 3.0
+    held, setting = np.array([[0, 5], [3, 7]]), Setting(2, 10.0, strength=0.1)
+    weighted = prepared.prepare(inner.with_matrix(measures, 3.0), held, setting)
+    repeated = replace(inner, answers=np.hstack([inner.answers, *[measures] * 3]))
+    plain = prepared.prepare(repeated, held, setting)
+    for name in ("answers", "images", "maps", "weights"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(plain, name), atol=1e-8)
+
+
+def test_a_second_matrix_helps_both_contenders_where_the_first_says_little():
+    spec = SPEC.replace(
+        ranks=[2], weights=[10.0], strengths=[0.1], shuffles=8, parts=1, perceptual=[1.0, 5.0]
+    )
+    rng = generator(2, "test", "second")
+    latent = rng.standard_normal((NOUNS, 2))
+    images = latent @ rng.standard_normal((2, 30)) + 0.3 * rng.standard_normal((NOUNS, 30))
+    data = CoupledData(images[:, :, None], {0: rng.standard_normal((NOUNS, 6))})
+    measures = latent @ rng.standard_normal((2, 5)) + 0.2 * rng.standard_normal((NOUNS, 5))
+    tables = fold_tables(prepared.products(data), spec, 0, 0, Extras(perceptual=measures))
+    assert len(tables.outer["ridge, perceptual"]) == 3 * len(tables.outer["ridge"])
+    found = experiment.measure_folds(tables, spec, ["P1"], CONTEXT)
+
+    def share(contender):
+        return np.mean([metric.value for metric in pick(found, "accuracy", contender=contender)])
+
+    for contender in ("chosen", "ridge chosen"):
+        assert share(contender) < 0.7
+        assert share(f"{contender}, perceptual") > 0.8
+    assert 0.3 < share("shuffled, perceptual") < 0.7
+
+
+def test_perceptual_measures_must_be_in_the_data(inner):
+    with pytest.raises(ScoupError, match="perceptual: expected measures of words and pictures"):
+        fold_tables(inner, SPEC.replace(perceptual=[1.0]), 0, 0)
+
+
 def test_stable_voxels_need_single_presentations(inner):
     spec = SPEC.replace(stable=5)
     with pytest.raises(
@@ -443,8 +488,6 @@ def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_we
 
 
 def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics):
-    from dataclasses import replace
-
     from scoup.experiments.leave_two_out.figure import leave_two_out as draw
 
     ticks = draw(metrics, []).subfigs[0].axes[0].get_xticklabels()

@@ -15,7 +15,14 @@ from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.leave_two_out import Spec, choices, pairs
 from scoup.experiments.leave_two_out.choices import DECISIONS
 from scoup.experiments.leave_two_out.prepared import products
-from scoup.experiments.leave_two_out.tables import FoldTables, fold_tables, join, pack, unpack
+from scoup.experiments.leave_two_out.tables import (
+    Extras,
+    FoldTables,
+    fold_tables,
+    join,
+    pack,
+    unpack,
+)
 from scoup.records import Array, Claim, Context, Measure, Metric, pick
 
 ACCURACY = Measure(
@@ -54,6 +61,8 @@ CHOSEN = {
     "chosen alone": "alone",
     "chosen, not normalised": "plain",
     "ridge chosen": "ridge",
+    "chosen, perceptual": "model, perceptual",
+    "ridge chosen, perceptual": "ridge, perceptual",
 }
 
 
@@ -68,7 +77,8 @@ def measure_part(inputs: Inputs, spec: Spec, part: str, seed: int) -> dict[str, 
         values for name, values in dataset.extras.items() if name.startswith("presentations.")
     ]
     number = int(part.removeprefix("folds"))
-    return pack(fold_tables(products(dataset.data), spec, number, seed, presentations))
+    extras = Extras(presentations, dataset.extras.get("perceptual"))
+    return pack(fold_tables(products(dataset.data), spec, number, seed, extras))
 
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
@@ -84,7 +94,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
         metrics += _pair_metrics(won, "/".join(pair), spec, subjects, context)
     names = (
         "noise", "strengths", "ranks", "weights", "ridges", "best", "groups", "sweeps", "alpha",
-        "alphas", "shuffles", "stable",
+        "alphas", "shuffles", "perceptual", "stable",
     )  # fmt: skip
     return Outcome(metrics, notes={name: getattr(spec, name) for name in names})
 
@@ -132,9 +142,10 @@ def measure_folds(
             )
             metrics += _ends(ranking, _settings(table, spec), context, contender=name)
     for name, margin in {**contenders, **tables.controls}.items():
-        metrics += _shares(margin, subjects, context, contender=name.rstrip("0123456789"), run=name)
+        contender = name.rstrip("0123456789")
+        metrics += _shares(margin, subjects, context, contender=contender, run=name)
         if name.startswith("shuffled"):
-            metrics += _picked_by_chance(margin, context, contender="shuffled", run=name)
+            metrics += _picked_by_chance(margin, context, contender=contender, run=name)
         else:
             metrics += _intervals(margin, tables.pairs, subjects, context, contender=name)
     low, high = choices.binomial_bounds(len(tables.pairs))
