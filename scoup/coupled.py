@@ -262,7 +262,7 @@ class CoupledData:
     tensor_mask: Any = None
     matrix_masks: Mapping[int, Any] | None = None
     weights: str | Sequence[float] = "paper"
-    labels: Sequence[Any] = ()
+    labels: Any = ()
     blocks: tuple[Block, ...] = field(init=False)
     block_weights: tuple[float, ...] = field(init=False)
 
