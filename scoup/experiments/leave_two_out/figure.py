@@ -78,7 +78,8 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
             .pivot_table(index="subject", columns="name", values="value")
             .loc[subjects]
         )
-        x = np.arange(len(subjects)) + 0.13 * (number - (len(present) - 1) / 2)
+        step = min(0.13, 0.8 / len(present))
+        x = np.arange(len(subjects)) + step * (number - (len(present) - 1) / 2)
         bars = np.array(
             [shares.accuracy - shares.accuracy_low, shares.accuracy_high - shares.accuracy]
         ).clip(0)
