@@ -15,8 +15,8 @@ CONTENDERS = {
     "chosen alone": "each subject alone",
     "chosen, not normalised": "coupled, images as they are",
     "ridge chosen": "ridge, same help",
-    "chosen, perceptual": "coupled, with perceptual measures",
-    "ridge chosen, perceptual": "ridge, with perceptual measures",
+    "chosen, perceptual": "coupled + perceptual",
+    "ridge chosen, perceptual": "ridge + perceptual",
     "ridge": "ridge, published",
     "as printed": "as printed in the paper",
 }
