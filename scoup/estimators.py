@@ -53,6 +53,8 @@ class CMTF(Model):
     - ``starts``: number of starts, of which the best is returned; a warning suggests more when
       the best two end apart.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
+    - ``constraints``: ``"nonnegative"`` for all factors, or by factor: ``{0: "nonnegative",
+      "matrix0": "nonnegative"}`` for the first mode and the columns of the matrix on it.
     - ``seed``: an integer, or None for another one at every fit. ``seed_`` is the one that was
       used: the same seed gives the same bytes.
     - ``random_state``: scikit-learn's name for it, an integer or a Generator, which draws a seed at
@@ -76,7 +78,7 @@ class CMTF(Model):
 
     def __init__(
         self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200,
-        tol: float = 1e-7, starts: int = 1, compress: Any = "auto",
+        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", constraints: Any = None,
         seed: int | None = 0, random_state: Any = None, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
@@ -86,6 +88,7 @@ class CMTF(Model):
         self.tol = tol
         self.starts = starts
         self.compress = compress
+        self.constraints = constraints
         self.seed = seed
         self.random_state = random_state
         self.progress = progress
@@ -102,7 +105,7 @@ class CMTF(Model):
         init: Any = "random" if start is not None else self.init
         spec = FitSpec(
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
-            starts=self.starts, compress=self.compress,
+            starts=self.starts, compress=self.compress, constraints=self.constraints,
         )  # fmt: skip
         steps, shown = spec.max_iter * spec.starts, check("progress", self.progress, StrictBool)
         with tqdm(total=steps, disable=not shown, desc=f"CMTF {spec.solver}") as bar:
@@ -125,12 +128,14 @@ class SCOUP(Model):
       sampled.
     - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the
       mode.
+    - ``cells``: raise the factors above 1 until a sample holds at most so many cells of the tensor.
     - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
     - ``merge``: ``joint`` (one permutation for all factors), ``paper`` (Algorithm 3 as printed) or
       ``authors`` (by the first factor, as in the authors' program).
     - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows), ``complete`` (a
       full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
       ``rise`` of itself).
+    - ``constraints``: as in :class:`CMTF`; the merged model satisfies them, too.
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
     - ``solver``, ``init``, ``max_iter``, ``tol``, ``seed``, ``random_state``: as :class:`CMTF`.
 
@@ -144,14 +149,17 @@ class SCOUP(Model):
     """
 
     def __init__(
-        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
-        shared: float = 0.35, merge: str = "joint", finish: str = "none", rise: float = 0.01,
+        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None,
+        cells: int | None = None, repetitions: int = 4, shared: float = 0.35,
+        merge: str = "joint", finish: str = "none", rise: float = 0.01,
         solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
-        seed: int | None = 0, random_state: Any = None, jobs: int = 1, progress: bool = False,
+        constraints: Any = None, seed: int | None = 0, random_state: Any = None, jobs: int = 1,
+        progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
         self.side_sampling = side_sampling
+        self.cells = cells
         self.repetitions = repetitions
         self.shared = shared
         self.merge = merge
@@ -161,6 +169,7 @@ class SCOUP(Model):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.constraints = constraints
         self.seed = seed
         self.random_state = random_state
         self.jobs = jobs

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from scoup import plot
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments import leave_two_out
@@ -26,7 +27,7 @@ NOUNS, VOXELS, SUBJECTS, QUESTIONS = 20, 40, 3, 25
 SPEC = leave_two_out.Spec(
     datasets=["planted"], pairs=[["noun0", "noun1"]], runs=3, pair_weights=["paper", 10.0],
     ranks=[2, 3], weights=[1.0, 100.0], ridges=[0.1], groups=5, sweeps=15, alpha=20.0,
-    shuffles=2, parts=3, noise="shrunk", strengths=[0.1, 0.3], alphas=[20.0, 200.0], best=2,
+    shuffles=2, parts=3, noise="shrunk", strengths=[0.1, 0.3], alphas=[20.0, 60.0, 200.0], best=2,
 )  # fmt: skip
 PLAN = PlanSpec(rank=2, sampling=[1, 2, 1], shared=0.5, repetitions=2, max_iter=20)
 CONTEXT = Context("leave_two_out", "planted", "whole", "pairs", 0, "simulated")
@@ -443,6 +444,32 @@ def test_claims_read_the_metrics_of_a_run(metrics):
     judged = experiment.claims(metrics)
     assert [claim.setting[:8] for claim in judged] == ["full ALS"] * 3
     assert all(claim.controls for claim in judged)
+
+
+def test_choices_at_the_end_of_a_list_are_counted_and_named(metrics):
+    spec = SPEC.replace(ranks=[1, 2, 3])
+    settings = experiment._settings("model", spec)
+    ranking = np.zeros((len(spec.candidates), 2, 4, 4, 1), dtype=int)
+    last = [n for n, candidate in enumerate(spec.candidates) if candidate["rank"] == 3]
+    ranking[0, 1, 0] = last[0]
+    found = list(experiment._ends(ranking, settings, CONTEXT, contender="chosen"))
+    shares = {(m.at["setting"], m.at["end"], m.at["decision"]): m.value for m in found}
+    assert shares["ranks", "largest", "distance"] == 0
+    assert shares["ranks", "largest", "cosine"] == 0.25
+    assert shares["ranks", "smallest", "distance"] == 1
+    words = "; 1, the smallest of ranks, is chosen in 100% of the folds: try smaller ones"
+    assert words in experiment._ends_text(found, "chosen", "distance")
+    assert words not in experiment._ends_text(found, "ridge chosen", "distance")
+    assert [metric for metric in metrics if metric.name == "choices_at_end"]
+
+
+def test_the_figure_of_one_rank_shows_all_curves(metrics):
+    one = min(metric.at["rank"] for metric in metrics if metric.at.get("contender") == "grid")
+    kept = [metric for metric in metrics if metric.at.get("rank", one) == one]
+    axes = plot.draw("leave_two_out", kept).subfigs[1].axes[0]
+    points = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert points
+    assert all(line.get_marker() not in ("", "None") for line in points)
 
 
 def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_well():

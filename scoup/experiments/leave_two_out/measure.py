@@ -12,7 +12,7 @@ import numpy as np
 
 from scoup.experiments._images import flattened
 from scoup.experiments._records import Inputs, Outcome
-from scoup.experiments.leave_two_out import Spec, choices, pairs
+from scoup.experiments.leave_two_out import PERCEPTUAL, Spec, choices, pairs
 from scoup.experiments.leave_two_out.choices import DECISIONS
 from scoup.experiments.leave_two_out.prepared import products
 from scoup.experiments.leave_two_out.tables import (
@@ -49,6 +49,10 @@ PICKED = Measure(
 PASSED = Measure(
     "picked_passes", "share", "none", 0.0, 1.0, "pairs on which the best five subjects reach 0.8"
 )
+AT_END = Measure(
+    "choices_at_end", "share", "none", 0.0, 1.0, "first choices at one end of a candidate list"
+)
+MAX_SHARE_AT_END = 0.5  # of the choices; more say that the list should be longer
 PICKED_SUBJECTS = 5  # of nine, in the paper
 PICKED_SHARE = 0.8  # about what the paper reports for them
 # What stands behind each contender: a table of candidates, of which each fold chooses.
@@ -57,8 +61,8 @@ CHOSEN = {
     "chosen alone": "alone",
     "chosen, not normalised": "plain",
     "ridge chosen": "ridge",
-    "chosen, perceptual": "model, perceptual",
-    "ridge chosen, perceptual": "ridge, perceptual",
+    f"chosen{PERCEPTUAL}": f"model{PERCEPTUAL}",
+    f"ridge chosen{PERCEPTUAL}": f"ridge{PERCEPTUAL}",
 }
 
 
@@ -136,6 +140,7 @@ def measure_folds(
             contenders[name] = choices.chosen(
                 tables.outer[table], ranking[: spec.best], tables.pairs, members
             )
+            metrics += _ends(ranking, _settings(table, spec), context, contender=name)
     for name, margin in {**contenders, **tables.controls}.items():
         contender = name.rstrip("0123456789")
         metrics += _shares(margin, subjects, context, contender=contender, run=name)
@@ -145,6 +150,56 @@ def measure_folds(
             metrics += _intervals(margin, tables.pairs, subjects, context, contender=name)
     low, high = choices.binomial_bounds(len(tables.pairs))
     return [*metrics, context.metric(CHANCE_LOW, low), context.metric(CHANCE_HIGH, high)]
+
+
+def _settings(table: str, spec: Spec) -> dict[str, Array]:
+    """Return the values of each setting, one per candidate of a table."""
+    if table.endswith(PERCEPTUAL):
+        without = _settings(table.removesuffix(PERCEPTUAL), spec)
+        weights = np.array([np.nan, *spec.perceptual])  # first the candidates without measures
+        count = len(next(iter(without.values())))
+        tiled = {name: np.tile(values, len(weights)) for name, values in without.items()}
+        return {**tiled, "perceptual": np.repeat(weights, count)}
+    if table == "ridge":
+        return {"alphas": np.array(list(spec.alphas) * len(spec.noise_strengths), dtype=float)}
+    candidates = spec.candidates
+    if table == "plain":  # which has one strength, none
+        candidates = candidates[: len(candidates) // len(spec.noise_strengths)]
+    names = {"ranks": "rank", "weights": "weight", "strengths": "strength"}
+    settings = {
+        setting: np.array([_number(candidate[key]) for candidate in candidates])
+        for setting, key in names.items()
+    }
+    ridges = [c["ridge"] if c["rule"] == "least_squares" else np.nan for c in candidates]
+    return {**settings, "ridges": np.array(ridges, dtype=float)}
+
+
+def _number(value: float | str) -> float:
+    return np.nan if isinstance(value, str) else float(value)
+
+
+def _ends(
+    ranking: Array, settings: dict[str, Array], context: Context, **at: Any
+) -> Iterator[Metric]:
+    """Yield how often a choice is at the end of its list, where a better one may lie beyond."""
+    for d, decision in enumerate(DECISIONS):
+        for setting, values in settings.items():
+            for end, value, share in choices.ends_chosen(ranking[:, d], values):
+                yield context.metric(
+                    AT_END, share, setting=setting, end=end, candidate=value, decision=decision,
+                    **at,
+                )  # fmt: skip
+
+
+def _ends_text(metrics: Sequence[Metric], contender: str, decision: str) -> str:
+    """Say which lists of candidates should be longer, if any."""
+    beyond = {"smallest": "smaller", "largest": "larger"}
+    return "".join(
+        f"; {m.at['candidate']:g}, the {m.at['end']} of {m.at['setting']}, is chosen in "
+        f"{m.value:.0%} of the folds: try {beyond[m.at['end']]} ones"
+        for m in pick(metrics, AT_END.name, contender=contender, decision=decision)
+        if m.value > MAX_SHARE_AT_END
+    )
 
 
 def _picked_by_chance(margin: Array, context: Context, **at: Any) -> Iterator[Metric]:
@@ -238,5 +293,7 @@ def _decoding_claims(metrics: Sequence[Metric]) -> Iterator[Claim]:
                 unit="share",
                 bar=bar,
                 controls={"answers shuffled": contenders["shuffled"]},
-                note=f"the bar is ridge regression, chosen and normalised alike: {bar:.3f}",
+                note=f"the bar is ridge regression, chosen and normalised alike: {bar:.3f}"
+                + _ends_text(metrics, "chosen", decision)
+                + _ends_text(metrics, "ridge chosen", decision),
             )

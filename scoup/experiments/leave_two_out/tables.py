@@ -11,7 +11,15 @@ from itertools import combinations
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.experiments.leave_two_out import Spec, choices, folds, grid, rival, stable
+from scoup.experiments.leave_two_out import (
+    PERCEPTUAL,
+    Spec,
+    choices,
+    folds,
+    grid,
+    rival,
+    stable,
+)
 from scoup.experiments.leave_two_out.folds import Matches
 from scoup.experiments.leave_two_out.grid import Grid
 from scoup.experiments.leave_two_out.prepared import Products, Setting
@@ -89,7 +97,7 @@ def fold_tables(
     if spec.stable:
         controls |= _stable(data, spec, test_pairs, extras.presentations)
     for name, margins in _shuffled(more[0], spec, test_pairs, seed) if more else ():
-        controls[name.replace("shuffled", "shuffled, perceptual")] = margins
+        controls[name.replace("shuffled", f"shuffled{PERCEPTUAL}")] = margins
     plain = Grid(spec.weights, spec.ranks, spec.ways)
     model = replace(plain, strengths=spec.noise_strengths, alphas=spec.alphas)
     everyone = replace(model, alone=data.subjects > 1)
@@ -123,7 +131,7 @@ def _stable(
 def _with_perceptual(tables: Tables, weighted: Sequence[Tables]) -> Tables:
     """Join the candidates of all weights; those without the measures are candidates, too."""
     return {
-        f"{name}, perceptual": tuple(
+        f"{name}{PERCEPTUAL}": tuple(
             np.concatenate([each[name][n] for each in (tables, *weighted)]) for n in (0, 1)
         )
         for name in ("model", "ridge")
