@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from scoup import pipeline
 from scoup.experiments._records import Model
@@ -62,16 +63,28 @@ def test_ridge_on_the_questions_gives_the_published_share():
     assert share == pytest.approx(0.848, abs=0.001)
 
 
-def test_the_largest_stars_of_the_walls_are_found():
+def largest_stars(posts, count):
+    """Partners of the largest stars, counted directly."""
+    wall, poster, day = posts.coords
+    apart = wall != poster
+    sizes = [
+        np.unique(np.stack([who[apart], day[apart]]), axis=1, return_counts=True)[1]
+        for who in (wall, poster)
+    ]
+    return sorted(np.concatenate(sizes), reverse=True)[:count]
+
+
+def test_a_plan_with_friendships_finds_the_eight_largest_stars():
     dataset = preprocess("facebook_excerpt", FOLDER / "facebook", {})
-    plan = PlanSpec(
-        rank=25, values="rare", weights=[1, 0], sampling=[1, 1, 4], shared=0.1, repetitions=3,
-        init="random", max_iter=30, tol=0.0,
-    )  # fmt: skip
+    config = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+    plan = PlanSpec(**config["plans"]["walls_coupled"])
     run = pipeline.run(view(dataset.data, plan.values, plan.weights), plan, seed=0, workers=2)
     model = Model("walls", "whole", plan, run.samples, run.fits, run.merged)
-    findings = detect(model, dataset.data.blocks[0].values).findings
-    walls = [finding for finding in findings if finding.kind == "star-in"]
+    posts = dataset.data.blocks[0].values
+    first = detect(model, posts).findings[:40]
+    stars = [finding for finding in first if finding.kind in ("star-in", "star-out")]
+    # Each is listed once, with its partners looked up in the posts.
+    assert [finding.score for finding in stars[:8]] == largest_stars(posts, 8)
     users = dataset.label("wall").ids
-    assert {int(users[finding.leaders[kinds.WALL]]) for finding in walls[:4]} >= {17887, 56}
-    assert np.all(np.diff([finding.score for finding in walls]) <= 0)
+    walls = [finding for finding in stars if finding.kind == "star-in"]
+    assert {int(users[finding.leaders[kinds.WALL]]) for finding in walls[:2]} == {17887, 56}

@@ -25,6 +25,7 @@ VIEW = View(
     where='params.contender = "chosen"',
 )
 MIN_THINGS = 8  # of which two are left out, and half of the others in the nested choice
+PERCEPTUAL = ", perceptual"  # ends the names of contenders that have the perceptual measures, too
 MAX_WORK = 1e10  # pairs times squared images: some ten minutes on one core
 
 

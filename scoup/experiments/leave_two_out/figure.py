@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scoup.experiments.leave_two_out import PERCEPTUAL
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
 from scoup.records import Metric
@@ -15,8 +16,8 @@ CONTENDERS = {
     "chosen alone": "each subject alone",
     "chosen, not normalised": "coupled, images as they are",
     "ridge chosen": "ridge, same help",
-    "chosen, perceptual": "coupled, with perceptual measures",
-    "ridge chosen, perceptual": "ridge, with perceptual measures",
+    "chosen, perceptual": "coupled + perceptual",
+    "ridge chosen, perceptual": "ridge + perceptual",
     "ridge": "ridge, published",
     "as printed": "as printed in the paper",
 }
@@ -84,18 +85,21 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
         label="matrix shuffled, each run",
     )
     present = [name for name in CONTENDERS if name in set(rows.contender)]
-    numbers = style.numbers(present)
+    numbers = style.numbers(name.removesuffix(PERCEPTUAL) for name in present)
     for place, name in enumerate(present):
         shares = (
             rows[rows.contender == name]
             .pivot_table(index="subject", columns="name", values="value")
             .loc[subjects]
         )
-        x = np.arange(len(subjects)) + 0.13 * (place - (len(present) - 1) / 2)
+        step = min(0.13, 0.8 / len(present))
+        x = np.arange(len(subjects)) + step * (place - (len(present) - 1) / 2)
         bars = np.array(
             [shares.accuracy - shares.accuracy_low, shares.accuracy_high - shares.accuracy]
         ).clip(0)
-        look = {**style.look(numbers[name]), "linestyle": "none"}
+        look = {**style.look(numbers[name.removesuffix(PERCEPTUAL)]), "linestyle": "none"}
+        if name.endswith(PERCEPTUAL):
+            look["markerfacecolor"] = look["color"]
         axes.errorbar(x, shares.accuracy, yerr=bars, **look, label=CONTENDERS[name])
     low, high = (
         float(table[table.name == f"chance_{end}"].value.iloc[0]) for end in ("low", "high")

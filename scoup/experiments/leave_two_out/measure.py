@@ -12,7 +12,7 @@ import numpy as np
 
 from scoup.experiments._images import flattened
 from scoup.experiments._records import Inputs, Outcome
-from scoup.experiments.leave_two_out import Spec, choices, pairs
+from scoup.experiments.leave_two_out import PERCEPTUAL, Spec, choices, pairs
 from scoup.experiments.leave_two_out.choices import DECISIONS
 from scoup.experiments.leave_two_out.prepared import products
 from scoup.experiments.leave_two_out.tables import (
@@ -61,8 +61,8 @@ CHOSEN = {
     "chosen alone": "alone",
     "chosen, not normalised": "plain",
     "ridge chosen": "ridge",
-    "chosen, perceptual": "model, perceptual",
-    "ridge chosen, perceptual": "ridge, perceptual",
+    f"chosen{PERCEPTUAL}": f"model{PERCEPTUAL}",
+    f"ridge chosen{PERCEPTUAL}": f"ridge{PERCEPTUAL}",
 }
 
 
@@ -154,6 +154,12 @@ def measure_folds(
 
 def _settings(table: str, spec: Spec) -> dict[str, Array]:
     """Return the values of each setting, one per candidate of a table."""
+    if table.endswith(PERCEPTUAL):
+        without = _settings(table.removesuffix(PERCEPTUAL), spec)
+        weights = np.array([np.nan, *spec.perceptual])  # first the candidates without measures
+        count = len(next(iter(without.values())))
+        tiled = {name: np.tile(values, len(weights)) for name, values in without.items()}
+        return {**tiled, "perceptual": np.repeat(weights, count)}
     if table == "ridge":
         return {"alphas": np.array(list(spec.alphas) * len(spec.noise_strengths), dtype=float)}
     candidates = spec.candidates

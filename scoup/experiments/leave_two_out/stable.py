@@ -15,7 +15,7 @@ import numpy as np
 
 from scoup.errors import ScoupError
 from scoup.experiments.leave_two_out import choices, folds, rival
-from scoup.experiments.leave_two_out.prepared import Products, Setting
+from scoup.experiments.leave_two_out.prepared import Products, Setting, prepare
 from scoup.records import Array
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,8 @@ def contenders(
 ) -> dict[str, Array]:
     """Return margins (2, pairs, K) of each subject alone on its ``count`` most stable voxels.
 
-    One table is that of the coupled model, the other that of ridge regression.
+    One table is that of the coupled model, the other that of ridge regression; both have their
+    images prepared by ``setting``.
     """
     names = (f"alone, {count} stable voxels", f"ridge, {count} stable voxels")
     margins = np.empty((2, 2, len(pairs), len(presentations)))
@@ -94,7 +95,8 @@ def contenders(
             selected = images[:, voxels]
             data = Products((selected @ selected.T)[:, None, :, None], answers)
             model = folds.match_folds(data, held[None], setting, [("least_squares", 1.0)])[0]
-            for way, matches in enumerate((model, rival.match_ridge(data, held[None], alpha))):
+            ridge = rival.ridge_folds(prepare(data, held[None], setting), held[None], alpha)
+            for way, matches in enumerate((model, ridge)):
                 margins[way, :, number, subject] = choices.margins(matches)[:, 0, 0, 1, 0]
         log.info("stable voxels of subject %d of %d", subject + 1, len(presentations))
     return dict(zip(names, margins, strict=True))

@@ -11,7 +11,15 @@ from itertools import combinations
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.experiments.leave_two_out import Spec, choices, folds, grid, rival, stable
+from scoup.experiments.leave_two_out import (
+    PERCEPTUAL,
+    Spec,
+    choices,
+    folds,
+    grid,
+    rival,
+    stable,
+)
 from scoup.experiments.leave_two_out.folds import Matches
 from scoup.experiments.leave_two_out.grid import Grid
 from scoup.experiments.leave_two_out.prepared import Products, Setting
@@ -68,6 +76,12 @@ class Extras:
             hint = "write perceptual: []"
             raise ScoupError.expected("perceptual", "measures of words and pictures", "none", hint)
 
+    def coupled(self, data: Products, spec: Spec) -> list[Products]:
+        """Return the data with the measures as a second matrix, once for each of their weights."""
+        if self.perceptual is None:
+            return []
+        return [data.with_matrix(self.perceptual, weight) for weight in spec.perceptual]
+
 
 def fold_tables(
     data: Products, spec: Spec, number: int, seed: int, extras: Extras | None = None
@@ -78,24 +92,21 @@ def fold_tables(
     members = choices.deal(data.nouns, spec.groups, seed)
     mine = slice(number, None, spec.parts)
     test_pairs = all_pairs(data.nouns)[mine]
+    more = extras.coupled(data, spec)
     controls = dict(_controls(data, spec, test_pairs, seed))
     if spec.stable:
-        setting = Setting(max(spec.ranks), max(spec.weights), sweeps=1)
-        controls |= stable.contenders(
-            extras.presentations, data.answers, test_pairs, spec.stable, setting, spec.alpha
-        )
+        controls |= _stable(data, spec, test_pairs, extras.presentations)
+    for name, margins in _shuffled(more[0], spec, test_pairs, seed) if more else ():
+        controls[name.replace("shuffled", f"shuffled{PERCEPTUAL}")] = margins
     plain = Grid(spec.weights, spec.ranks, spec.ways)
     model = replace(plain, strengths=spec.noise_strengths, alphas=spec.alphas)
     everyone = replace(model, alone=data.subjects > 1)
     tables = _tables(data, spec, everyone, test_pairs, members, mine)
     if spec.noise != "none":
         tables["plain"] = _tables(data, spec, plain, test_pairs, members, mine)["model"]
-    if extras.perceptual is not None and spec.perceptual:
-        more = [data.with_matrix(extras.perceptual, weight) for weight in spec.perceptual]
+    if more:
         weighted = [_tables(each, spec, model, test_pairs, members, mine) for each in more]
         tables |= _with_perceptual(tables, weighted)
-        for name, margins in _shuffled(more[0], spec, test_pairs, seed):
-            controls[name.replace("shuffled", "shuffled, perceptual")] = margins
     log.info(
         "part %d of %d: %d pairs, %d candidates",
         number + 1, spec.parts, len(test_pairs), len(tables["model"][0]),
@@ -104,10 +115,23 @@ def fold_tables(
     return FoldTables(test_pairs, outer, inner, controls)
 
 
+def _stable(
+    data: Products, spec: Spec, test_pairs: Array, presentations: Sequence[Array]
+) -> dict[str, Array]:
+    """Return the margins of both contenders on stable voxels, with the first strength of noise."""
+    setting = Setting(
+        max(spec.ranks), max(spec.weights), sweeps=1,
+        strength=spec.noise_strengths[0], penalty=spec.alpha,
+    )  # fmt: skip
+    return stable.contenders(
+        presentations, data.answers, test_pairs, spec.stable, setting, spec.alpha
+    )
+
+
 def _with_perceptual(tables: Tables, weighted: Sequence[Tables]) -> Tables:
     """Join the candidates of all weights; those without the measures are candidates, too."""
     return {
-        f"{name}, perceptual": tuple(
+        f"{name}{PERCEPTUAL}": tuple(
             np.concatenate([each[name][n] for each in (tables, *weighted)]) for n in (0, 1)
         )
         for name in ("model", "ridge")
