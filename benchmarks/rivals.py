@@ -24,7 +24,7 @@ from scoup import CoupledData
 from scoup.records import Array
 from scoup.solvers.als import pseudoinverse
 from scoup.start import with_sides
-from scoup.terms import block_losses, grams_of, terms_of, weighted
+from scoup.terms import Problem, block_losses, grams_of, weighted
 
 
 class EnoughError(Exception):
@@ -50,7 +50,8 @@ class Recorder:
 
 def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
     """Return a function: the coupled cost of given modes with the best scales and side factors."""
-    terms = terms_of(coupled)
+    problem = Problem.of(coupled)
+    terms = problem.terms
 
     def cost(modes: Sequence[Array]) -> float:
         flat = [np.ascontiguousarray(mode, dtype=np.float64) for mode in modes]
@@ -65,7 +66,7 @@ def judge(coupled: CoupledData) -> Callable[[Sequence[Array]], float]:
         flat[position] = flat[position] * (
             pseudoinverse(system) @ np.einsum("if,if->f", flat[position], rhs)
         )
-        return weighted(terms, block_losses(terms, with_sides(terms, flat, coupled.sizes)))
+        return weighted(terms, block_losses(terms, with_sides(problem, flat)))
 
     return cost
 
@@ -133,6 +134,32 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
     return solve
 
 
+def tensorly_hals(name: str, rank: int) -> Solve:
+    """TensorLy's non-negative PARAFAC by HALS."""
+    from tensorly.decomposition import _nn_cp as module
+
+    tensor: Any = problem(name).blocks[0].values
+
+    def solve(recorder: Recorder) -> None:
+        plain, seen = module.unfolding_dot_khatri_rao, [0]
+
+        def recording(unfolded: Any, model: Any, mode: int) -> Any:
+            # A sweep starts with the first mode: the factors are those of the previous sweep.
+            if mode == 0:
+                seen[0] += 1
+                if seen[0] > 1:
+                    recorder.add(model[1])
+            return plain(unfolded, model, mode)
+
+        begin = (np.ones(rank), [np.abs(mode) for mode in data.start(tensor.shape, rank)])
+        with patch.object(module, "unfolding_dot_khatri_rao", recording):
+            module.non_negative_parafac_hals(
+                tensor, rank, n_iter_max=recorder.sweeps + 1, init=begin, tol=0.0
+            )
+
+    return solve
+
+
 class _RecordingTensor:
     """A pyttb tensor that records the factors when a sweep starts."""
 
@@ -168,6 +195,7 @@ def pyttb_cp(name: str, rank: int) -> Solve:
 PEERS: dict[str, Callable[..., Solve]] = {
     "tensorly cmtf": tensorly_cmtf,
     "tensorly parafac": tensorly_parafac,
+    "tensorly hals": tensorly_hals,
     "pyttb": pyttb_cp,
 }
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scoup import plot
     from scoup.cells import Cells
     from scoup.coupled import CoupledData, HeldOut, Observed
     from scoup.errors import ScoupError, ScoupWarning
@@ -28,6 +29,7 @@ __all__ = [
     "ScoupError",
     "ScoupWarning",
     "SparseTensor",
+    "plot",
     "read",
 ]
 __version__ = "0.1.0"
@@ -50,6 +52,8 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
+    if name == "plot":
+        return import_module(f"{__name__}.plot")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from scoup.errors import ScoupError, ScoupWarning
 from scoup.records import Array, Labels, Provenance, as_labels, as_lists, by_mode
-from scoup.tensor import SparseTensor, StreamedTensor, as_real, check_indices, ravel
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor, as_real, check_indices, ravel
 
 # A slice lacks many cells if one in so many is hidden.
 SCARCE_SHARE = 8
@@ -312,7 +313,7 @@ class CoupledData:
         """The mode of each matrix, in the order of the side factors."""
         return [block.factors[0] for block in self.blocks[1:]]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """Type in which factors are computed: float32 only when every block is."""
         return np.result_type(*(block.values.dtype for block in self.blocks))
@@ -639,6 +640,8 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return None
     if isinstance(values, (HeldOut, Observed)):
         return type(values)(values.cells.select(indices))
-    if isinstance(values, SparseTensor):
+    if isinstance(values, (SparseTensor, StreamedTensor)):
         return values.select(indices)
-    return np.ascontiguousarray(values[np.ix_(*indices)])
+    from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
+
+    return extract(values, indices)

@@ -36,5 +36,21 @@ class DamagedFileError(ScoupError):
         self.path = path
 
 
+class NotFittedError(ScoupError, AttributeError):
+    """An estimator was used before ``fit``.
+
+    An AttributeError, too, so that ``hasattr`` is False for what ``fit`` sets.
+    """
+
+    @classmethod
+    def of(cls, estimator: Any) -> NotFittedError:
+        """Name the estimator and what to do.
+
+        >>> str(NotFittedError.of("model"))
+        'str is not fitted yet; call fit first.'
+        """
+        return cls(f"{type(estimator).__name__} is not fitted yet; call fit first.")
+
+
 class ScoupWarning(UserWarning):
     """Something the user should know that is not an error."""

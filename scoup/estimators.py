@@ -1,22 +1,24 @@
 """The two estimators: ``CMTF`` fits all of the data; ``SCOUP`` samples, fits and merges."""
 
-import inspect
-from collections.abc import Mapping
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pydantic import StrictBool
 from tqdm.auto import tqdm
 
-from scoup import pipeline, project
-from scoup.cells import Cells
+from scoup import pipeline
 from scoup.coupled import CoupledData
-from scoup.errors import ScoupError
-from scoup.factors import matrix_of
+from scoup.errors import ScoupWarning
 from scoup.fit import fit
-from scoup.metrics import block_fits
-from scoup.records import Array, Factors, FitReport, MergeReport
-from scoup.seeds import check_seed
+from scoup.metrics import zero_cost
+from scoup.model import Model, as_data
+from scoup.records import Factors, FitReport, MergeReport
+from scoup.seeds import choose_seed
 from scoup.specs import Count, FitSpec, PlanSpec, check
+
+# Two starts end apart if what they explain of the data differs by more than this.
+APART_SHARE = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,93 +41,7 @@ class ScoupReport:
         return self.merge.block_fits
 
 
-class _Estimator:
-    """What both estimators share: parameters by name, projection and prediction."""
-
-    factors_: Factors
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name (scikit-learn passes ``deep``)."""
-        del deep
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return the estimator."""
-        for name, value in params.items():
-            if name not in self._names():
-                raise ScoupError.expected(
-                    "parameter", "one of " + ", ".join(self._names()), repr(name)
-                )
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({params})"
-
-    def transform(
-        self, rows: Any, mode: int = 0, *, block: str = "matrix", position: int = 0,
-        ridge: float = 0.0, rule: str = "least_squares",
-    ) -> Array:  # fmt: skip
-        """Project new rows of one block onto the latent space of ``mode``: (n, F).
-
-        ``block`` is ``"matrix"`` (rows of the matrix on ``mode``, the ``position``-th if there are
-        several) or ``"tensor"`` (slices along ``mode``). NaN means missing. See
-        :func:`scoup.project.project`.
-        """
-        dictionary = self._dictionary(mode, block, position)
-        return project.project(dictionary, rows, ridge, rule)
-
-    def predict(
-        self, rows: Any, mode: int = 0, *, at: Mapping[int, int] | None = None,
-        block: str = "matrix", ridge: float = 0.0, rule: str = "least_squares",
-    ) -> Array:  # fmt: skip
-        """Predict the other block: tensor slices from matrix rows, or matrix rows from slices.
-
-        ``at`` fixes indices of other tensor modes: with questions on mode 0 and subjects on mode 2,
-        ``predict(q, at={2: 3})`` is the brain image of subject 3, ``B diag(weights * c_3) a``.
-        """
-        latent = self.transform(rows, mode, block=block, ridge=ridge, rule=rule)
-        if block == "tensor":
-            return latent @ self._dictionary(mode, "matrix", 0).T
-        return project.expand(self.factors_, latent, mode, at)
-
-    def _dictionary(self, mode: int, block: str, position: int) -> Array:
-        return project.dictionary(self._fitted(), mode, block, position)
-
-    def _fitted(self) -> Factors:
-        if not hasattr(self, "factors_"):
-            raise ScoupError(f"{type(self).__name__} is not fitted yet; call fit(data) first.")
-        return self.factors_
-
-    def score(self, data: CoupledData | Cells, y: Any = None) -> float:
-        """Return the share of the tensor's observed squares that the model explains.
-
-        1 is perfect, 0 no better than a model of zeros. Matrices do not count: on cells hidden from
-        ``fit`` this scores the prediction alone.
-        """
-        del y
-        return block_fits(check_data(data), self._fitted())["tensor"]
-
-    def __sklearn_tags__(self) -> Any:  # scikit-learn alone calls this
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            input_tags=InputTags(allow_nan=True),
-        )
-
-    def reconstruct_matrix(self, mode: int = 0, position: int = 0) -> Array:
-        """Return the model of a matrix, ``modes[mode] @ side.T``."""
-        return matrix_of(self._fitted(), mode, position)
-
-
-class CMTF(_Estimator):
+class CMTF(Model):
     """Coupled matrix-tensor factorization of all of the data.
 
     - ``rank``: number of components F.
@@ -134,14 +50,21 @@ class CMTF(_Estimator):
     - ``init``: ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
     - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than
       ``tol`` of itself.
-    - ``starts``: number of starts, of which the best is returned.
+    - ``starts``: number of starts, of which the best is returned; a warning suggests more when
+      the best two end apart.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
+    - ``constraints``: ``"nonnegative"`` for all factors, or by factor: ``{0: "nonnegative",
+      "matrix0": "nonnegative"}`` for the first mode and the columns of the matrix on it.
+    - ``seed``: an integer, or None for another one at every fit. ``seed_`` is the one that was
+      used: the same seed gives the same bytes.
+    - ``random_state``: scikit-learn's name for it, an integer or a Generator, which draws a seed at
+      every fit; None leaves it to ``seed``. Setting both is refused.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
-    >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
-    >>> model = CMTF(rank=2).fit(data)
+    >>> X, Y = np.einsum("if,jf,kf->ijk", A, B, C), A @ D.T
+    >>> model = CMTF(rank=2).fit(X, Y)
     >>> {name: round(fit, 6) for name, fit in model.report_.block_fits.items()}
     {'tensor': 1.0, 'matrix0': 1.0}
 
@@ -155,8 +78,8 @@ class CMTF(_Estimator):
 
     def __init__(
         self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200,
-        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", seed: int = 0,
-        progress: bool = False,
+        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", constraints: Any = None,
+        seed: int | None = 0, random_state: Any = None, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.solver = solver
@@ -165,64 +88,78 @@ class CMTF(_Estimator):
         self.tol = tol
         self.starts = starts
         self.compress = compress
+        self.constraints = constraints
         self.seed = seed
+        self.random_state = random_state
         self.progress = progress
 
-    def fit(self, data: CoupledData | Cells, y: Any = None) -> Self:
-        """Fit the model; sets ``factors_`` and ``report_``. ``y`` is ignored."""
-        del y
-        data = check_data(data)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model; sets ``factors_``, ``report_``, ``labels_``, ``seed_`` and ``n_iter_``.
+
+        ``X`` is a tensor (an array, a SparseTensor, shards on disk) and ``y`` what is coupled to
+        it: the matrix on mode 0, or ``{mode: matrix or list of matrices}``. Masks, weights and
+        labels are those of ``X`` as :class:`CoupledData`, or :class:`Cells`.
+        """
+        data, seed = as_data(X, y), choose_seed(self.seed, self.random_state)
         start = self.init if isinstance(self.init, Factors) else None
         init: Any = "random" if start is not None else self.init
         spec = FitSpec(
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
-            starts=self.starts, compress=self.compress,
+            starts=self.starts, compress=self.compress, constraints=self.constraints,
         )  # fmt: skip
-        steps = spec.max_iter * spec.starts
-        with tqdm(total=steps, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
+        steps, shown = spec.max_iter * spec.starts, check("progress", self.progress, StrictBool)
+        with tqdm(total=steps, disable=not shown, desc=f"CMTF {spec.solver}") as bar:
 
             def step(cost: float) -> None:
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
                 bar.update()
 
-            result = fit(data, spec, check_seed(self.seed), start, step)
+            result = fit(data, spec, seed, start, step)
         self.factors_, self.report_ = result.factors, result.report
+        self.labels_, self.seed_, self.n_iter_ = data.labels, seed, result.report.iterations
+        _suggest_starts(result.report, data)
         return self
 
 
-class SCOUP(_Estimator):
+class SCOUP(Model):
     """Sample with a bias to dense parts of the data, fit each sample, merge by common indices.
 
     - ``sampling``: factor s >= 1 for all modes or one per mode; n = ceil(I / s) indices are
       sampled.
     - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the
       mode.
+    - ``cells``: raise the factors above 1 until a sample holds at most so many cells of the tensor.
     - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
     - ``merge``: ``joint`` (one permutation for all factors), ``paper`` (Algorithm 3 as printed) or
       ``authors`` (by the first factor, as in the authors' program).
     - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows), ``complete`` (a
       full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
       ``rise`` of itself).
+    - ``constraints``: as in :class:`CMTF`; the merged model satisfies them, too.
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
+    - ``solver``, ``init``, ``max_iter``, ``tol``, ``seed``, ``random_state``: as :class:`CMTF`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (20, 30, 8, 10))
-    >>> data = CoupledData(np.einsum("if,jf,kf->ijk", A, B, C), {0: A @ D.T})
-    >>> model = SCOUP(rank=2, sampling=(2, 2, 1), finish="complete").fit(data)
+    >>> X, Y = np.einsum("if,jf,kf->ijk", A, B, C), A @ D.T
+    >>> model = SCOUP(rank=2, sampling=(2, 2, 1), finish="complete").fit(X, Y)
     >>> round(model.report_.block_fits["tensor"], 6)
     1.0
     """
 
     def __init__(
-        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
-        shared: float = 0.35, merge: str = "joint", finish: str = "none", rise: float = 0.01,
+        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None,
+        cells: int | None = None, repetitions: int = 4, shared: float = 0.35,
+        merge: str = "joint", finish: str = "none", rise: float = 0.01,
         solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
-        seed: int = 0, jobs: int = 1, progress: bool = False,
+        constraints: Any = None, seed: int | None = 0, random_state: Any = None, jobs: int = 1,
+        progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
         self.side_sampling = side_sampling
+        self.cells = cells
         self.repetitions = repetitions
         self.shared = shared
         self.merge = merge
@@ -232,25 +169,30 @@ class SCOUP(_Estimator):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.constraints = constraints
         self.seed = seed
+        self.random_state = random_state
         self.jobs = jobs
         self.progress = progress
 
-    def fit(self, data: CoupledData | Cells, y: Any = None) -> Self:
-        """Sample, fit and merge; sets ``factors_``, ``report_``, ``samples_`` and ``fits_``.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample, fit and merge; ``X`` and ``y`` as in :meth:`CMTF.fit`.
 
-        ``y`` is ignored.
+        Sets ``factors_``, ``report_``, ``samples_``, ``fits_``, ``labels_``, ``seed_`` and
+        ``n_iter_``, the sweeps of the longest fit.
         """
-        del y
-        data, seed = check_data(data), check_seed(self.seed)
-        names = set(self._names()) - {"seed", "jobs", "progress"}
-        plan = PlanSpec(**{name: getattr(self, name) for name in names})
+        data, seed = as_data(X, y), choose_seed(self.seed, self.random_state)
+        settings = self.get_params()
+        for name in ("seed", "random_state", "jobs", "progress"):
+            del settings[name]
+        plan = PlanSpec(**settings)
         jobs = check("jobs", self.jobs, Count)
-        with tqdm(
-            total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions"
-        ) as bar:
+        shown = check("progress", self.progress, StrictBool)
+        with tqdm(total=plan.repetitions, disable=not shown, desc="SCOUP repetitions") as bar:
             result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
         merge_seconds = result.merged.report.seconds.items()
+        self.labels_, self.seed_ = data.labels, seed
+        self.n_iter_ = max(fit.report.iterations for fit in result.fits)
         self.samples_, self.fits_ = result.samples, result.fits
         self.factors_ = result.merged.factors
         self.report_ = ScoupReport(
@@ -262,15 +204,16 @@ class SCOUP(_Estimator):
         return self
 
 
-def check_data(data: Any) -> CoupledData:
-    """Return coupled data, taken out of :class:`Cells` if needed; refuse anything else.
-
-    >>> check_data([1, 2])
-    Traceback (most recent call last):
-    ...
-    scoup.errors.ScoupError: data: expected a CoupledData(tensor, matrices), got list.
-    """
-    data = data.data if isinstance(data, Cells) else data
-    if not isinstance(data, CoupledData):
-        raise ScoupError.expected("data", "a CoupledData(tensor, matrices)", type(data).__name__)
-    return data
+def _suggest_starts(report: FitReport, data: CoupledData) -> None:
+    """Warn if no second start ended near the best one: another may end still lower."""
+    if len(report.starts) < 2:
+        return
+    zero = zero_cost(data) or 1.0
+    best, second = (1 - cost / zero for cost in sorted(report.starts)[:2])
+    if best - second > APART_SHARE:
+        warnings.warn(
+            f"of {len(report.starts)} starts the best explains {best:.1%} of the data and the next "
+            f"{second:.1%}; try more, such as starts={5 * len(report.starts)}",
+            ScoupWarning,
+            stacklevel=3,
+        )

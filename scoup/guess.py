@@ -17,8 +17,9 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
+from scoup.manifest import MANIFEST_FILE
 from scoup.roles import RoleGuess, guess_roles, has_times_of_day, mode_name, settle_roles
-from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 LIKELY_VALUES = (

@@ -26,9 +26,10 @@ from scoup.errors import ScoupError
 from scoup.formats import Source, Stream, format_of, stream
 from scoup.formats._labels import Coder, sorted_labels
 from scoup.formats._table import code
+from scoup.manifest import MANIFEST_FILE
 from scoup.records import Array
 from scoup.shard import SHARD_CELLS, Cells, Modes, leading_mode, write_shards
-from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import MAX_MODE_SIZE, SparseTensor, check_shape
 from scoup.text import check_expansion
 

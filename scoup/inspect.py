@@ -12,7 +12,8 @@ from scoup.records import Array, Labels
 from scoup.roles import STATED, RoleGuess
 from scoup.sample import densities, draw
 from scoup.specs import SampleSpec
-from scoup.tensor import SparseTensor, StreamedTensor
+from scoup.streamed import StreamedTensor
+from scoup.tensor import SparseTensor
 
 TOP_LABELS = 5
 FIRST_RANK = 5

@@ -18,7 +18,8 @@ from typing import Any, Self
 import numpy as np
 
 from scoup.coupled import CoupledData
-from scoup.errors import ScoupError
+from scoup.errors import NotFittedError, ScoupError
+from scoup.parameters import Parameters
 from scoup.records import Array
 from scoup.specs import AboveZero, check
 from scoup.tensor import SparseTensor
@@ -78,7 +79,7 @@ class Noise:
         return np.eye(mask.shape[-1]) - products @ inverses
 
 
-class NoiseNormalizer:
+class NoiseNormalizer(Parameters):
     """Weigh the directions of one mode of a dense tensor by their noise in training data.
 
     The things are the mode of the matrix; noise is what ridge regression on the standardised matrix
@@ -110,20 +111,6 @@ class NoiseNormalizer:
         self.mode = mode
         self.strength = strength
         self.penalty = penalty
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name (scikit-learn passes ``deep``)."""
-        del deep
-        return {"mode": self.mode, "strength": self.strength, "penalty": self.penalty}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return the normalizer."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                names = ", ".join(self.get_params())
-                raise ScoupError.expected("parameter", f"one of {names}", repr(name))
-            setattr(self, name, value)
-        return self
 
     def fit(self, data: CoupledData, y: Any = None) -> Self:
         """Estimate means and noise; sets ``things_``, ``mode_``, ``means_`` and ``noise_``."""
@@ -166,7 +153,7 @@ class NoiseNormalizer:
 
     def _changed(self, data: CoupledData | Array, change: Any) -> Any:
         if not hasattr(self, "noise_"):
-            raise ScoupError("NoiseNormalizer is not fitted yet; call fit(data) first.")
+            raise NotFittedError.of(self)
         if isinstance(data, CoupledData):
             if data.blocks[0].is_sparse or data.blocks[0].mask is not None:
                 raise ScoupError.expected("data", _EXPECTED, "a sparse or incomplete one")
@@ -175,7 +162,7 @@ class NoiseNormalizer:
                 mode: [block.mask for block in data.blocks[1:] if block.factors[0] == mode]
                 for mode in data.matrices
             }
-            return CoupledData(changed, data.matrices, None, masks, data.block_weights)
+            return CoupledData(changed, data.matrices, None, masks, data.block_weights, data.labels)
         images = np.asarray(data, dtype=np.float64)
         rest = [n for n in range(len(self.shape_)) if n != self.things_]
         if images.ndim != len(self.shape_) or any(images.shape[n] != self.shape_[n] for n in rest):

@@ -11,9 +11,10 @@ from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, side_of
 from scoup.records import Array, Factors
 from scoup.specs import Positive, Whole, check
+from scoup.streamed import StreamedTensor
 from scoup.tensor import SparseTensor, as_real
 
-RULES = ("least_squares", "paper")
+RULES = ("least_squares", "nonnegative", "paper")
 # Singular values below this share of the largest one count as zero.
 RELATIVE_CUTOFF = 1e-14
 
@@ -30,8 +31,7 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
     [5.0, 5.0, 5.0, 5.0]
     """
     check("block", block, Literal["matrix", "tensor"])
-    if check("mode", mode, Whole) >= len(factors.modes):
-        raise ScoupError.expected("mode", f"a tensor mode from 0 to {len(factors.modes) - 1}", mode)
+    _check_mode(factors, mode)
     if block == "matrix":
         return side_of(factors, mode, position)
     if check("position", position, Whole):
@@ -40,24 +40,32 @@ def dictionary(factors: Factors, mode: int, block: str = "matrix", position: int
     return khatri_rao(others) * factors.weights
 
 
-def project(
-    dictionary: Array, rows: Array, ridge: float = 0.0, rule: str = "least_squares"
-) -> Array:
+def _check_mode(factors: Factors, mode: int) -> None:
+    if check("mode", mode, Whole) >= len(factors.modes):
+        raise ScoupError.expected("mode", f"a tensor mode from 0 to {len(factors.modes) - 1}", mode)
+
+
+def project(dictionary: Array, rows: Any, ridge: float = 0.0, rule: str = "least_squares") -> Array:
     """Project ``rows`` (n, columns) onto the latent space: (n, F).
 
     ``least_squares``: ``a = argmin |q - S a|^2 + ridge * tr(S'S)/F * |a|^2`` over the columns that
-    are not NaN; ``paper``: ``a = S' q``, as the paper prints it (NaN counts as zero).
+    are not NaN; ``nonnegative``: the same over ``a >= 0``; ``paper``: ``a = S' q``, as the paper
+    prints it (NaN counts as zero). Sparse rows are not made dense.
 
     >>> project(np.diag([1.0, 2.0]), np.array([[1.0, 2.0]])).tolist()
     [[1.0, 1.0]]
     """
     check("ridge", ridge, Positive)
     check("rule", rule, Literal[RULES])
-    rows = check_rows(rows)
+    if isinstance(rows, SparseTensor) and rows.ndim == 2:
+        rows = sparse.coo_array((rows.values, tuple(rows.coords)), rows.shape)
+    rows = check_sparse_rows(rows) if sparse.issparse(rows) else check_rows(rows)
     if rows.shape[1] != len(dictionary):
         raise ScoupError.expected(
             "rows", f"{len(dictionary)} columns, as in the fitted block", rows.shape[1]
         )
+    if sparse.issparse(rows):
+        return _solve_shrunk(dictionary.T @ dictionary, rows @ dictionary, ridge, rule)
     known = ~np.isnan(rows)
     filled = np.where(known, rows, 0.0)
     if rule == "paper":
@@ -65,16 +73,81 @@ def project(
     rank = dictionary.shape[1]
     shrink = ridge * np.sum(dictionary**2) / rank * np.eye(rank)
     if known.all() or not len(rows):
-        gram = dictionary.T @ dictionary + shrink
-        return np.linalg.lstsq(gram, dictionary.T @ filled.T, rcond=RELATIVE_CUTOFF)[0].T
+        return _solve(dictionary.T @ dictionary + shrink, dictionary.T @ filled.T, rule)
     right_sides = filled @ dictionary
     grams = [dictionary[columns].T @ dictionary[columns] + shrink for columns in known]
     return np.stack(
-        [
-            np.linalg.lstsq(gram, right_side, rcond=RELATIVE_CUTOFF)[0]
-            for gram, right_side in zip(grams, right_sides, strict=True)
-        ]
+        [_solve(gram, right, rule) for gram, right in zip(grams, right_sides, strict=True)]
     )
+
+
+def project_cells(
+    factors: Factors,
+    slices: SparseTensor | StreamedTensor,
+    mode: int,
+    ridge: float = 0.0,
+    rule: str = "least_squares",
+) -> Array:
+    """Project sparse slices of ``mode``, (n, other modes), as :func:`project`; none is made dense.
+
+    >>> factors = Factors(np.array([2.0]), tuple(np.ones((2, 1)) for _ in range(3)))
+    >>> slices = SparseTensor([[0, 0], [0, 1], [0, 1]], [4.0, 4.0], (1, 2, 2))
+    >>> project_cells(factors, slices, mode=0).tolist()
+    [[1.0]]
+    """
+    # Imported here: tables and pictures need this module, and no compiler.
+    from scoup.kernels import arrange
+    from scoup.kernels.sparse import mttkrp
+
+    check("ridge", ridge, Positive)
+    check("rule", rule, Literal[RULES])
+    _check_mode(factors, mode)
+    others = [m.astype(np.float64, copy=False) for n, m in enumerate(factors.modes) if n != mode]
+    sizes = tuple(map(len, others))
+    if slices.shape[1:] != sizes:
+        expected = f"slices of {' x '.join(map(str, sizes))}, as fitted"
+        raise ScoupError.expected("rows", expected, f"shape {slices.shape}")
+    unread = np.zeros((slices.shape[0], factors.rank))
+    if isinstance(slices, StreamedTensor):
+        right_sides = slices.mttkrp([unread, *others], 0)
+    else:
+        values = slices.values.astype(np.float64, copy=False)
+        cells = arrange(slices.coords, values, slices.shape)
+        right_sides = mttkrp(cells, [unread, *others], 0)
+    gram = np.outer(factors.weights, factors.weights)
+    for factor in others:
+        gram = gram * (factor.T @ factor)
+    return _solve_shrunk(gram, right_sides * factors.weights, ridge, rule)
+
+
+def _solve_shrunk(gram: Array, right_sides: Array, ridge: float, rule: str) -> Array:
+    """Return the rows (n, F) with ``(gram + shrink) a = right side``; the paper's need no Gram."""
+    if rule == "paper":
+        return right_sides
+    rank = len(gram)
+    return _solve(gram + ridge * np.trace(gram) / rank * np.eye(rank), right_sides.T, rule)
+
+
+def _solve(gram: Array, columns: Array, rule: str) -> Array:
+    """Return the rows (n, F), or the one, for right sides in columns."""
+    if rule == "nonnegative":
+        from scoup.kernels import solve_nonnegative
+
+        rows = np.ascontiguousarray(np.atleast_2d(columns.T), dtype=np.float64)
+        return solve_nonnegative(gram, rows, np.zeros_like(rows)).reshape(columns.T.shape)
+    return np.linalg.lstsq(gram, columns, rcond=RELATIVE_CUTOFF)[0].T
+
+
+def check_sparse_rows(rows: Any) -> Any:
+    """Return scipy's sparse rows as CSR in float64; cells that are not stored are zeros.
+
+    >>> check_sparse_rows(sparse.coo_array([[0, 2]])).toarray().tolist()
+    [[0.0, 2.0]]
+    """
+    rows = rows.tocsr()
+    if not np.isfinite(as_real("rows", rows.data)).all():
+        raise ScoupError.expected("sparse rows", "finite numbers", "NaN or an infinity")
+    return rows.astype(np.float64)
 
 
 def check_rows(rows: Any) -> Array:
@@ -83,8 +156,6 @@ def check_rows(rows: Any) -> Array:
     >>> check_rows(np.ma.array([1.0, 2.0], mask=[False, True])).tolist()
     [[1.0, nan]]
     """
-    if sparse.issparse(rows):
-        rows = rows.toarray()
     if isinstance(rows, SparseTensor):
         rows = rows.to_dense()
     if isinstance(rows, np.ma.MaskedArray):

@@ -15,7 +15,6 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,90 +24,35 @@ from pyarrow import parquet
 
 from scoup import store
 from scoup.errors import DamagedFileError, ScoupError
-from scoup.kernels import rows
+from scoup.kernels.columns import Batch, aligned_rows, cell_sums, run_sums
 from scoup.kernels.fibres import read_only
-from scoup.kernels.membership import MASK_BITS, members_of, sample_masks
-from scoup.machine import available_bytes, kernel_threads
+from scoup.kernels.membership import MASK_BITS, count_members, members_of, sample_masks
+from scoup.kernels.rows import padded_zeros
+from scoup.machine import available_bytes, kernel_threads, one_thread
+from scoup.manifest import (
+    DENSITIES_FILE,
+    DENSITIES_KIND,
+    Manifest,
+    Shard,
+    index_column,
+    labels_file,
+)
 from scoup.records import Array
-from scoup.tensor import SparseTensor, StreamedTensor, check_shape
+from scoup.streamed import SolveRows, StreamedTensor
+from scoup.tensor import SparseTensor
 
-MANIFEST_FILE, DENSITIES_FILE = "manifest.json", "densities.npz"
-DENSITIES_KIND = "densities of shards"
-LAYOUT_VERSION = 1
-# A cell of a shard at work: its file, the decoded columns, and float64 values.
-WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 10, 24
+# A cell of a shard at work: its file, the decoded columns, and what is computed for each value.
+WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 8, 24
 
-
-def index_column(mode: int) -> str:
-    """Return the name of the column with the indices of a mode.
-
-    >>> index_column(2)
-    'index2'
-    """
-    return f"index{mode}"
+# Coordinates (N, n) and values (n,).
+Cells = tuple[Array, Array]
 
 
-def labels_file(mode: int) -> str:
-    """Return the name of the file with the labels of a mode.
+class Reads:
+    """Counts the cells that were read, those of restricted tensors included."""
 
-    >>> labels_file(2)
-    'labels-2.parquet'
-    """
-    return f"labels-{mode}.parquet"
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One Parquet file: ``cells`` cells, whose leading indices lie in ``first`` to ``last``."""
-
-    file: str
-    cells: int
-    first: int
-    last: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a folder of shards holds.
-
-    ``least``, ``most`` and ``whole`` describe the values: their range, and whether all are whole
-    numbers. ``names`` are those of the modes; ``labels`` are the checksums of their files of
-    labels, empty for a mode whose indices are positions, counted from ``first_index``.
-
-    >>> texts, none = ("user", "item", "day"), ("", "", "")
-    >>> Manifest((4, 3, 2), "float64", 0, 14.0, 1.0, 3.0, True, texts, none, ()).cells
-    0
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    leading: int
-    norm2: float
-    least: float
-    most: float
-    whole: bool
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-    shards: tuple[Shard, ...]
-    first_index: int = 0
-    version: int = LAYOUT_VERSION
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", check_shape(self.shape))
-        for name in ("names", "labels"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        shards = (s if isinstance(s, Shard) else Shard(**s) for s in self.shards)
-        object.__setattr__(self, "shards", tuple(shards))
-        if self.version != LAYOUT_VERSION or self.dtype not in ("float32", "float64"):
-            got = f"layout {self.version} of {self.dtype}"
-            expected = f"layout {LAYOUT_VERSION} of float32 or float64"
-            raise ScoupError.expected("shards", expected, got, "write them again: scoup shard")
-
-    @property
-    def cells(self) -> int:
-        """Number of stored cells."""
-        return sum(shard.cells for shard in self.shards)
+    def __init__(self) -> None:
+        self.cells = 0
 
 
 class ShardedTensor(StreamedTensor):
@@ -127,6 +71,8 @@ class ShardedTensor(StreamedTensor):
     >>> factors = [np.ones((size, 1)) for size in sharded.shape]
     >>> sharded.mttkrp(factors, 2).ravel().tolist()
     [132.0, 144.0]
+    >>> sharded.passes
+    1.0
     >>> folder.cleanup()
     """
 
@@ -135,11 +81,12 @@ class ShardedTensor(StreamedTensor):
     ) -> None:
         self.folder, self.manifest = Path(folder), manifest
         self.shape, self.dtype = manifest.shape, np.dtype(manifest.dtype)
-        self.nnz, self.norm2 = manifest.cells, manifest.norm2
+        self.nnz, self.norm2, self.leading = manifest.cells, manifest.norm2, manifest.leading
         self.least, self.most, self.whole = manifest.least, manifest.most, manifest.whole
         self.memory_limit = available_bytes() // 4 if memory_limit is None else int(memory_limit)
+        self.reads = Reads()
         self._verified: set[str] = set()
-        self.passes = 0  # how often all shards were read
+        self._kept: list[object] = []
         largest = max((shard.cells for shard in manifest.shards), default=0)
         if self.work_bytes(largest) > self.memory_limit:
             need = f"{self.work_bytes(largest) / 1e6:.0f} MB for a shard of {largest:,} cells"
@@ -150,15 +97,16 @@ class ShardedTensor(StreamedTensor):
     @classmethod
     def open(cls, folder: store.PathLike, memory_limit: int | None = None) -> Self:
         """Open a folder that ``scoup shard`` or :func:`scoup.shard.shard_tensor` wrote."""
-        path = Path(folder, MANIFEST_FILE)
-        if not path.exists():
-            hint = "write it with: scoup shard FILE -o FOLDER"
-            raise ScoupError.expected(str(folder), "a folder of shards", f"no {path.name}", hint)
-        try:
-            manifest = Manifest(**store.read_json(path))
-        except TypeError:
-            raise DamagedFileError(str(path), "manifest", "unknown keys") from None
-        return cls(folder, manifest, memory_limit)
+        return cls(folder, Manifest.read(folder), memory_limit)
+
+    @property
+    def passes(self) -> float:
+        """How often all cells were read; a read of some of them counts in part."""
+        return self.reads.cells / max(self.nnz, 1)
+
+    def keep(self, folder: object) -> None:
+        """Keep a temporary folder as long as this tensor, which reads it, is in use."""
+        self._kept.append(folder)
 
     def work_bytes(self, cells: int) -> int:
         """Return the bytes that a shard of so many cells takes while it is worked on."""
@@ -176,17 +124,23 @@ class ShardedTensor(StreamedTensor):
         table = self._table(labels_file(mode), self.manifest.labels[mode])
         return np.asarray(table.column("label").to_pylist())
 
-    def batches(self) -> Iterator[tuple[Array, Array]]:
+    def batches(self) -> Iterator[Cells]:
         """Yield coordinates (N, n) and float64 values (n,) of each shard."""
-        return self._pass(self.read)
 
-    def read(self, shard: Shard) -> tuple[Array, Array]:
-        """Return coordinates (N, n) and float64 values (n,) of one shard."""
-        table = self._table(shard.file, shard.sha256)
-        coords = np.empty((self.ndim, table.num_rows), np.int32)
-        for mode in range(self.ndim):
-            coords[mode] = table.column(index_column(mode)).to_numpy()
-        return coords, table.column("value").to_numpy().astype(np.float64)
+        def work(shard: Shard) -> Cells:
+            coords, values = _stacked([(np.array(b.columns), b.values) for b in self.read(shard)])
+            return coords, values.astype(np.float64)
+
+        return self._pass(work)
+
+    def read(self, shard: Shard) -> list[Batch]:
+        """Return the cells of one shard in batches, which are views of what was decoded."""
+        batches = self._table(shard.file, shard.sha256).to_batches()
+        names = [index_column(mode) for mode in range(self.ndim)]
+        return [
+            Batch(tuple(b.column(name).to_numpy() for name in names), b.column("value").to_numpy())
+            for b in batches
+        ]
 
     def _table(self, file: str, sha256: str) -> pa.Table:
         """Read a Parquet file, in one gulp; its checksum is verified the first time."""
@@ -206,44 +160,47 @@ class ShardedTensor(StreamedTensor):
         """
         selected = []
         for first in range(0, len(samples), MASK_BITS):
-            selected += self._select_some(samples[first : first + MASK_BITS])
+            some = samples[first : first + MASK_BITS]
+            pieces: list[list[Cells]] = [[] for _ in some]
+            for parts in self.extract(some):
+                for piece, part in zip(pieces, parts, strict=True):
+                    piece.append(part)
+            for piece, indices in zip(pieces, some, strict=True):
+                selected.append(self.joined(piece, [len(index) for index in indices]))
         return selected
 
     def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
         """Return the number of cells of each sample (at most 64 of them), in one pass."""
         masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
-        bits = np.arange(len(samples), dtype=np.uint64)
 
         def work(shard: Shard) -> Array:
-            member = members_of(self.read(shard)[0], masks)
-            member, counts = np.unique(member, return_counts=True)
-            return counts @ ((member[:, None] >> bits) & np.uint64(1)).astype(np.int64)
+            cells = self.read(shard)
+            return np.sum([count_members(b.columns, masks, len(samples)) for b in cells], axis=0)
 
-        return [int(count) for count in sum(self._pass(work))]
+        return np.sum(list(self._pass(work)), axis=0).tolist()
 
-    def _select_some(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
+    def extract(self, samples: Sequence[Sequence[Array]]) -> Iterator[list[Cells]]:
+        """Yield of each shard the cells of each sample, numbered by their positions in it."""
         masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
         finders = [[_Finder(index) for index in indices] for indices in samples]
-        pieces: list[list[tuple[Array, Array]]] = [[] for _ in samples]
 
-        def work(shard: Shard) -> list[tuple[Array, Array]]:
-            coords, values = self.read(shard)
-            member = members_of(coords, masks)
-            hits = np.flatnonzero(member)
-            return [_pick(coords, values, hits, member, n, f) for n, f in enumerate(finders)]
+        def work(shard: Shard) -> list[Cells]:
+            parts: list[list[Cells]] = [[] for _ in samples]
+            for batch in self.read(shard):
+                member = members_of(batch.columns, masks)
+                hits = np.flatnonzero(member)
+                for number, find in enumerate(finders):
+                    bit = np.uint64(number)
+                    chosen = hits[(member[hits] >> bit) & np.uint64(1) == 1]
+                    parts[number].append(_pick(batch, chosen, find))
+            return [_stacked(part) for part in parts]
 
-        for parts in self._pass(work):
-            for piece, part in zip(pieces, parts, strict=True):
-                piece.append(part)
-        return [
-            self._joined(piece, [len(index) for index in indices])
-            for piece, indices in zip(pieces, samples, strict=True)
-        ]
+        return self._pass(work)
 
-    def _joined(self, pieces: list[tuple[Array, Array]], shape: Sequence[int]) -> SparseTensor:
-        empty = (np.empty((self.ndim, 0), np.int32), np.empty(0))
-        coords = np.concatenate([part[0] for part in (empty, *pieces)], axis=1)
-        values = np.concatenate([part[1] for part in (empty, *pieces)]).astype(self.dtype)
+    def joined(self, pieces: list[Cells], shape: Sequence[int]) -> SparseTensor:
+        """Join pieces of one sample to a tensor in memory; the list is emptied."""
+        empty = (np.empty((self.ndim, 0), np.int32), np.empty(0, self.dtype))
+        coords, values = _stacked([empty, *pieces])
         pieces.clear()
         return SparseTensor.from_owned_arrays(coords, values, shape)
 
@@ -252,36 +209,74 @@ class ShardedTensor(StreamedTensor):
 
         ``R[i, f] = sum over cells with index i in mode of x * prod_{n != mode} M_n[i_n, f]``
         """
-        others = [n for n in range(self.ndim) if n != mode]
-        modes, leading, rank = np.array([mode, *others]), self.manifest.leading, factors[0].shape[1]
-        double = {n: read_only(factors[n], np.float64) for n in others if n != leading}
-
-        def work(shard: Shard) -> tuple[Shard, Array]:
-            coords, values = self.read(shard)
-            coords[leading] -= shard.first
-            ours = factors[leading][shard.first : shard.last + 1]
-            blocks = tuple(
-                double[n] if n in double else read_only(ours, np.float64) for n in others
-            )
-            size = len(ours) if mode == leading else self.shape[mode]
-            out = rows.padded_zeros(size, rank, np.float64)
-            kernel = rows.list_cells(rows.width_for(rank))
-            kernel(0, values.size, (read_only(coords), read_only(values)), modes, blocks, out)
-            return shard, out[:, :rank]
-
-        if mode == leading:
+        blocks, rank = self._blocks(factors), factors[0].shape[1]
+        if mode == self.leading:
             product = np.zeros((self.shape[mode], rank), factors[mode].dtype)
-            for shard, part in self._pass(work):
+
+            def fill(shard: Shard) -> None:
+                part = self._row_products(self.read(shard), shard, blocks, rank)
                 product[shard.first : shard.last + 1] = part
+
+            deque(self._pass(fill), maxlen=0)
             return product
-        total = np.zeros((self.shape[mode], rank))
-        for _, part in self._pass(work):
+
+        def work(shard: Shard) -> Array:
+            return self._cell_products(self.read(shard), blocks, mode, rank)
+
+        return self._sum(self._pass(work), mode, factors)
+
+    def solve_rows(
+        self, factors: Sequence[Array], solve: SolveRows, later: int
+    ) -> tuple[Array, Array]:
+        """See :meth:`StreamedTensor.solve_rows`; no row is divided between shards."""
+        blocks, rank = self._blocks(factors), factors[0].shape[1]
+        solved = np.empty((self.shape[self.leading], rank), factors[self.leading].dtype)
+        blocks[self.leading] = read_only(solved)
+        spans = dict(zip(self.manifest.shards, self.manifest.row_spans(), strict=True))
+
+        def work(shard: Shard) -> Array:
+            cells, span = self.read(shard), spans[shard]
+            sums = np.zeros((span.stop - span.start, rank))
+            inside = slice(shard.first - span.start, shard.last + 1 - span.start)
+            sums[inside] = self._row_products(cells, shard, blocks, rank)
+            with one_thread():
+                solved[span] = solve(span, sums)
+            return self._cell_products(cells, blocks, later, rank)
+
+        return solved, self._sum(self._pass(work), later, factors)
+
+    def _blocks(self, factors: Sequence[Array]) -> list[Array]:
+        """Return factors as kernels read them: rows of the leading mode come in order."""
+        return [
+            read_only(factor) if mode == self.leading else aligned_rows(factor)
+            for mode, factor in enumerate(factors)
+        ]
+
+    def _row_products(
+        self, cells: Sequence[Batch], shard: Shard, blocks: Sequence[Array], rank: int
+    ) -> Array:
+        """Return the MTTKRP of the leading rows of one shard."""
+        out = padded_zeros(shard.last + 1 - shard.first, rank, np.float64)
+        run_sums(cells, blocks, self.leading, shard.first, out)
+        return out[:, :rank]
+
+    def _cell_products(
+        self, cells: Sequence[Batch], blocks: Sequence[Array], mode: int, rank: int
+    ) -> Array:
+        """Return what the cells of one shard add to the MTTKRP of a mode."""
+        out = padded_zeros(self.shape[mode], rank, np.float64)
+        cell_sums(cells, blocks, mode, out)
+        return out[:, :rank]
+
+    def _sum(self, parts: Iterator[Array], mode: int, factors: Sequence[Array]) -> Array:
+        total = np.zeros((self.shape[mode], factors[mode].shape[1]))
+        for part in parts:
             total += part
         return total.astype(factors[mode].dtype, copy=False)
 
     def _pass(self, work: Callable[[Shard], Any]) -> Iterator[Any]:
         """Yield ``work(shard)`` in the order of the shards, a few of them at work at a time."""
-        self.passes += 1
+        self.reads.cells += self.nnz
         shards = self.manifest.shards
         largest = max((self.work_bytes(shard.cells) for shard in shards), default=1)
         workers = max(1, min(kernel_threads(), self.memory_limit // max(largest, 1)))
@@ -309,17 +304,14 @@ class _Finder:
         return self._order[np.searchsorted(self._sorted, wanted)]
 
 
-def _pick(
-    coords: Array,
-    values: Array,
-    hits: Array,
-    member: Array,
-    number: int,
-    finders: Sequence[_Finder],
-) -> tuple[Array, Array]:
-    """Return the cells of one sample, with positions within the sample as coordinates."""
-    chosen = hits[(member[hits] >> np.uint64(number)) & np.uint64(1) == 1]
+def _pick(batch: Batch, chosen: Array, finders: Sequence[_Finder]) -> Cells:
+    """Return the chosen cells, with positions within a sample as coordinates."""
     inside = np.empty((len(finders), chosen.size), np.int32)
-    for row, coord, find in zip(inside, coords, finders, strict=True):
-        row[:] = find(coord[chosen])
-    return inside, values[chosen]
+    for row, column, find in zip(inside, batch.columns, finders, strict=True):
+        row[:] = find(column[chosen])
+    return inside, batch.values[chosen]
+
+
+def _stacked(parts: Sequence[Cells]) -> Cells:
+    coords, values = zip(*parts, strict=True)
+    return np.concatenate(coords, axis=1), np.concatenate(values)

@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from scoup import datasets, store
 from scoup.datasets import TRUTH_FILE, SizeName
 from scoup.errors import ScoupError
@@ -14,6 +16,9 @@ from scoup.machine import one_thread
 from scoup.records import Array
 from scoup.seeds import check_seed
 from scoup.specs import check
+
+# Relative numbers of posts from Monday to Sunday, as in the real wall posts.
+WEEKDAY_WEIGHTS = np.array([1.05, 1.12, 1.09, 1.06, 0.97, 0.68, 0.69])
 
 
 def simulate(kind: str, folder: str | PathLike[str], size: str = "full", seed: int = 0) -> None:

@@ -5,16 +5,17 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import eigh
 
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import balance, column_norms, congruence, unwrap
+from scoup.kernels.eigen import leading_eigenvectors
 from scoup.records import Array, Factors
 from scoup.seeds import generator
-from scoup.solvers import Solution, Stopping, als
+from scoup.solvers import Solution, Stopping, _compiled, als
 from scoup.specs import FitSpec
-from scoup.terms import Problem, Term, grams_of
+from scoup.terms import Problem, grams_of
 
 # Draws factors when its turn comes: at a large rank each set is as large as sparse data.
 Draw = Callable[[], list[Array]]
@@ -28,6 +29,9 @@ PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
 # Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
 MAX_DISTANCE = 1e-7
+# Size of new non-negative directions: the tensor is explained without them, and if they were large
+# the first update would set them to zero before they fit what only the matrices hold.
+NEW_NONNEGATIVE_SIZE = 1e-3
 
 
 def candidates(
@@ -35,19 +39,25 @@ def candidates(
 ) -> list[list[Draw]]:
     """Return the candidates of each start: one, or several for PARAFAC to choose among.
 
-    With ``start``, it is the only candidate of the only start.
+    With ``start``, it is the only candidate of the only start. Non-negative factors are drawn as
+    absolute values.
 
     >>> data = CoupledData(np.ones((2, 3, 4)))
     >>> draws = candidates(data, FitSpec(rank=1, init="random", starts=2), seed=0)
     >>> len(draws), [factor.shape for factor in draws[1][0]()]
     (2, [(2, 1), (3, 1), (4, 1)])
     """
+    constraints = Constraints.of(spec.constraints, data)
     if start is not None:
         flat = checked_start(start, data, spec.rank)
+        constraints.check("init", flat)
         return [[lambda: flat]]
     count = CANDIDATES if spec.init == "parafac" else 1
     numbers = [range(first, first + count) for first in range(0, spec.starts * count, count)]
-    draw = partial(random_modes, data, spec.rank, seed)
+
+    def draw(number: int) -> list[Array]:
+        return constraints.absolute(random_modes(data, spec.rank, seed, number))
+
     return [[partial(draw, number) for number in group] for group in numbers]
 
 
@@ -62,16 +72,20 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     if not problem.zero_cost:  # a fit of nothing is zero, without rounding errors
         return [np.zeros((n, spec.rank), problem.data.dtype) for n in problem.data.sizes]
     if spec.init != "parafac":
-        return with_sides(problem.terms, draws[0](), problem.data.sizes)
+        return with_sides(problem, draws[0]())
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
-    modes = parafac(problem, draws if exact is None else [lambda: exact, *draws])
+    first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
+    modes = parafac(problem, spec.rank, [*first, *draws])
     balance(modes, owners=[])
-    modes = with_new_directions(modes, generator(seed, "start", "directions"))
-    return with_sides(problem.terms, modes, problem.data.sizes)
+    size = NEW_NONNEGATIVE_SIZE if problem.constraints.nonnegative else 1.0
+    modes = with_new_directions(modes, generator(seed, "start", "directions"), size)
+    return with_sides(problem, problem.constraints.absolute(modes))
 
 
-def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> list[Array]:
-    """Replace components that are zero, or the same as an earlier one, by random ones.
+def with_new_directions(
+    modes: Sequence[Array], rng: np.random.Generator, size: float = 1.0
+) -> list[Array]:
+    """Replace components that are zero, or the same as an earlier one, by random ones of a size.
 
     ALS does not leave such a start: a zero component stays zero, and two equal ones stay equal, so
     that neither ever fits what only the matrices hold.
@@ -90,7 +104,7 @@ def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> lis
         return list(modes)
     fresh = []
     for mode in modes:
-        columns = rng.standard_normal(mode.shape).astype(mode.dtype)
+        columns = (size * rng.standard_normal(mode.shape)).astype(mode.dtype)
         fresh.append(np.where(useless, columns, mode))
     return fresh
 
@@ -129,7 +143,8 @@ def algebraic_modes(
     other_sizes = values.shape[2:]
     values = values.reshape(values.shape[0], values.shape[1], -1)
     left, right = _leading(values, rank), _leading(values.transpose(1, 0, 2), rank)
-    core = np.einsum("if,ijk,jg->fgk", left, values, right, optimize=True)
+    lines = values.reshape(len(values), -1)
+    core = np.matmul(right.T, (left.T @ lines).reshape(rank, *values.shape[1:]))
     mixed = core @ generator(seed, "start", "mixture").standard_normal((core.shape[2], 2))
     try:
         vectors = np.linalg.eig(mixed[..., 0] @ np.linalg.inv(mixed[..., 1]))[1].real
@@ -138,9 +153,8 @@ def algebraic_modes(
     first = left @ vectors
     # With the first factor known, each column of the rest is an array of rank one: its best second
     # factor is the leading vector over the slices.
-    slices = np.einsum("fi,ijk->fjk", np.linalg.pinv(first), values, optimize=True)
-    parts = [_rank_one(piece.reshape(piece.shape[0], *other_sizes)) for piece in slices]
-    columns = [np.stack([part[n] for part in parts], axis=1) for n in range(len(parts[0]))]
+    slices = np.linalg.pinv(first) @ lines
+    columns = _rank_one(slices.reshape(rank, values.shape[1], *other_sizes))
     columns[0] = np.ldexp(columns[0], -exponent)
     others = [n for n in range(data.ndim) if n not in (row, column)]
     modes = dict(zip([row, column, *others], [first, *columns], strict=True))
@@ -152,57 +166,70 @@ def _leading(values: Array, rank: int) -> Array:
     unfolded = values.reshape(values.shape[0], -1)
     tall = unfolded.shape[0] > unfolded.shape[1]
     gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
-    vectors = eigh(gram, subset_by_index=[len(gram) - rank, len(gram) - 1])[1]
+    vectors = leading_eigenvectors(gram, rank)
     return np.linalg.qr(unfolded @ vectors)[0] if tall else vectors
 
 
-def _rank_one(array: Array) -> list[Array]:
-    """Leading vector of each mode; the first carries the scale."""
-    if array.ndim == 2:
-        left, sizes, right = np.linalg.svd(array, full_matrices=False)
-        return [left[:, 0] * sizes[0], right[0]]
+def _rank_one(arrays: Array) -> list[Array]:
+    """Leading vectors (n, F) of each mode of F arrays (F, n, ...); the first carries the scale."""
+    if arrays.ndim == 3:
+        left, sizes, right = np.linalg.svd(arrays, full_matrices=False)
+        return [(left[..., 0] * sizes[:, :1]).T, right[:, 0].T]
     vectors = []
-    for mode in range(array.ndim):
-        unfolded = np.moveaxis(array, mode, 0).reshape(array.shape[mode], -1)
-        vectors.append(np.linalg.svd(unfolded, full_matrices=False)[0][:, 0])
-    scale = array
+    for mode in range(1, arrays.ndim):
+        unfolded = np.moveaxis(arrays, mode, 1).reshape(len(arrays), arrays.shape[mode], -1)
+        vectors.append(np.linalg.svd(unfolded, full_matrices=False)[0][..., 0])
+    scale = arrays
     for vector in reversed(vectors):
-        scale = scale @ vector
-    vectors[0] = vectors[0] * scale
-    return vectors
+        scale = np.einsum("f...n,fn->f...", scale, vector)
+    vectors[0] = vectors[0] * scale[:, None]
+    return [vector.T for vector in vectors]
 
 
-def with_sides(terms: Sequence[Term], modes: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
+def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:
     """Add the side factors, by least squares given the modes: ``D = Y' (A^+)'``.
 
-    >>> from scoup.terms import terms_of
     >>> data = CoupledData(np.ones((2, 2, 2)), {0: np.full((2, 1), 7.0)})
     >>> modes = [np.ones((2, 1)) for _ in range(3)]
-    >>> with_sides(terms_of(data), modes, data.sizes)[3].round(9).tolist()
+    >>> with_sides(Problem.of(data), modes)[3].round(9).tolist()
     [[7.0]]
     """
     rank, dtype = modes[0].shape[1], modes[0].dtype
-    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sizes[len(modes) :])]
-    als.sweep(terms, flat, grams_of(flat), range(len(modes), len(flat)))
+    sides = problem.data.sizes[len(modes) :]
+    flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sides)]
+    updates = als.exact_updates(problem.constraints, len(flat))
+    # Compiled updates of non-negative factors leave something to the sweeps that follow.
+    free = not problem.constraints.nonnegative
+    if sides and free and _compiled.suits(problem, rank):
+        limits = als.limits_for(problem, Stopping(1, 0.0), rank)
+        if (solved := _compiled.with_sides(problem, flat, limits)) is not None:
+            return solved
+    als.sweep(problem.terms, flat, grams_of(flat), range(len(modes), len(flat)), updates)
     return flat
 
 
-def parafac(problem: Problem, draws: Sequence[Draw]) -> list[Array]:
+def parafac(problem: Problem, rank: int, draws: Sequence[Draw]) -> list[Array]:
     """Fit the tensor alone by ALS, from the best of the candidates.
 
     >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 8.0)))
-    >>> modes = parafac(problem, [lambda: [np.ones((2, 1)) for _ in range(3)]])
+    >>> modes = parafac(problem, 1, [lambda: [np.ones((2, 1)) for _ in range(3)]])
     >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
     8.0
     """
     tensor = replace(problem, terms=problem.terms[:1])
+    attempts, rest = (Stopping(n, PARAFAC_TOL) for n in (CANDIDATE_SWEEPS, PARAFAC_SWEEPS))
+    if _compiled.suits(tensor, rank):
+        limits, flats = als.limits_for(tensor, rest, rank), [draw() for draw in draws]
+        counts = attempts.max_iter, rest.max_iter
+        if (modes := _compiled.best_start(tensor, flats, counts, limits)) is not None:
+            return modes
 
     def attempt(draw: Draw) -> Solution:
-        return als.solve(tensor, draw(), Stopping(CANDIDATE_SWEEPS, PARAFAC_TOL))
+        return als.solve(tensor, draw(), attempts)
 
     # A lazy minimum: only the best so far and the candidate at hand are in memory.
     best = min(map(attempt, draws), key=lambda solution: solution.costs[-1])
-    return als.solve(tensor, best.flat, Stopping(PARAFAC_SWEEPS, PARAFAC_TOL)).flat
+    return als.solve(tensor, best.flat, rest).flat
 
 
 def checked_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:

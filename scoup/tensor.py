@@ -1,9 +1,8 @@
-"""Sparse tensors of any order, in coordinates: in memory, or read in passes."""
+"""Sparse tensors of any order, in coordinates."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
@@ -134,6 +133,12 @@ class SparseTensor:
     def __repr__(self) -> str:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz:,} non-zeros)"
 
+    def __getitem__(self, rows: Any) -> SparseTensor:
+        """Refuse rows, which scikit-learn's searches ask for: of a sparse tensor, cells may be."""
+        expected = "Cells(CoupledData(tensor, tensor_mask=Observed(cells)))"
+        hint = "select() takes a part of it"
+        raise ScoupError.expected("samples", expected, "a SparseTensor", hint)
+
     @property
     def ndim(self) -> int:
         """Number of modes."""
@@ -230,56 +235,6 @@ class SparseTensor:
             return np.zeros(wanted.size, np.int64), np.zeros(wanted.size, dtype=bool)
         positions = np.minimum(np.searchsorted(stored, wanted), self.nnz - 1)
         return positions, stored[positions] == wanted
-
-
-class StreamedTensor(ABC):
-    """A sparse tensor whose cells are read in passes instead of being held in memory.
-
-    ``least``, ``most`` and ``whole`` are the range of its values, and whether all are whole
-    numbers.
-    """
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    nnz: int
-    norm2: float
-    least: float
-    most: float
-    whole: bool
-
-    @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return len(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of coordinates and values, if they were in memory."""
-        return self.nnz * (4 * len(self.shape) + self.dtype.itemsize)
-
-    @abstractmethod
-    def batches(self) -> Iterator[tuple[Array, Array]]:
-        """Yield coordinates (N, n) and float64 values (n,) of all cells, some at a time."""
-
-    @abstractmethod
-    def densities(self) -> list[Array]:
-        """Return the sums of absolute values over each index, one float64 vector per mode."""
-
-    @abstractmethod
-    def select_all(self, samples: Sequence[Sequence[Array]]) -> list[SparseTensor]:
-        """Return the sub-tensor of each sample in memory, reading the cells as rarely as may be."""
-
-    @abstractmethod
-    def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
-        """Return the number of cells of each sample, in one pass."""
-
-    @abstractmethod
-    def mttkrp(self, factors: Sequence[Array], mode: int) -> Array:
-        """Matricised tensor times Khatri-Rao product, (I_mode, F), in one pass."""
-
-    def select(self, indices: Sequence[Array]) -> SparseTensor:
-        """Return the sub-tensor ``X(I, J, K, ...)`` in memory, ordered as ``indices``."""
-        return self.select_all([indices])[0]
 
 
 def check_coords(coords: Any, shape: tuple[int, ...]) -> Array:

@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from scoup import kernels
+from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import Block, CoupledData, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, squared_error
 from scoup.records import Array, Factors
-from scoup.tensor import SparseTensor, StreamedTensor
+from scoup.streamed import SolveRows, StreamedTensor
+from scoup.tensor import SparseTensor
 
 # A loss is a difference of squares. If these exceed the squares of the data by this factor, three
 # more digits than usual cancel, and the loss is computed from the residuals instead.
@@ -225,26 +227,43 @@ class SparseTerm(Term):
 
 
 class StreamedTerm(Term):
-    """A sparse tensor on disk: every right-hand side is one pass over its cells.
+    """A sparse tensor on disk: a right-hand side is a pass over its cells, or comes for free.
 
-    With ``rows``, one array per mode, the factors hold these rows only. The model is zero
-    elsewhere, so the losses are those of all cells.
+    Rows of the leading mode are solved where their cells are read, and the product for the mode
+    that is updated next is summed up in the same pass: a sweep takes N - 1 passes.
     """
 
-    def __init__(
-        self,
-        block: Block,
-        weight: float,
-        exponent: int = 0,
-        rows: Sequence[Array] | None = None,
-    ) -> None:
+    def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
         super().__init__(block, weight, exponent)
         assert isinstance(block.values, StreamedTensor)
-        self._values, self._rows = block.values, rows
+        self._values = block.values
+        self._ahead: tuple[int, list[Array], Array] | None = None
+
+    def solves_rows(self, position: int) -> bool:
+        """Whether ``position`` is that of the leading mode."""
+        return self.factors[self._values.leading] == position
+
+    def solve_rows(self, flat: Sequence[Array], solve: SolveRows, later: int) -> Array:
+        """Return the solved rows of the leading factor; the product for ``later`` is kept.
+
+        ``solve`` gets a range of rows and their right-hand side.
+        """
+        factors, mode = [flat[k] for k in self.factors], self.factors.index(later)
+        unit = ldexp(1.0, -self.exponent)
+        solved, product = self._values.solve_rows(
+            factors, lambda rows, part: solve(rows, part * unit), mode
+        )
+        factors[self._values.leading] = solved
+        self._ahead = mode, factors, product
+        return solved
 
     def _product(self, factors: Sequence[Array], mode: int) -> Array:
-        product = self._values.mttkrp(self._expand(factors), mode)
-        return product if self._rows is None else product[self._rows[mode]]
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == mode:
+            same = (new is old for new, old in zip(factors, ahead[1], strict=True))
+            if all(known or n == mode for n, known in enumerate(same)):
+                return ahead[2]
+        return self._values.mttkrp(factors, mode)
 
     def residual_loss(self, factors: Sequence[Array]) -> float:
         """See :meth:`Term.residual_loss`; one pass, and Gram matrices for the zeros."""
@@ -253,18 +272,6 @@ class StreamedTerm(Term):
         explained = kernels.inner(self._product(doubles, mode), doubles[mode])
         squares = float(_hadamard(grams_of(doubles)).sum())
         return max(self.norm2 - 2.0 * ldexp(explained, -self.exponent) + squares, 0.0)
-
-    def _expand(self, factors: Sequence[Array]) -> Sequence[Array]:
-        """Return the factors of all rows."""
-        if self._rows is None:
-            return factors
-        whole = [
-            np.zeros((size, factor.shape[1]), factor.dtype)
-            for size, factor in zip(self._values.shape, factors, strict=True)
-        ]
-        for expanded, rows, factor in zip(whole, self._rows, factors, strict=True):
-            expanded[rows] = factor
-        return whole
 
 
 class Units(NamedTuple):
@@ -353,14 +360,20 @@ class Problem:
 
     data: CoupledData
     terms: list[Term]
+    constraints: Constraints = UNCONSTRAINED
 
     @classmethod
-    def of(cls, data: CoupledData, units: Units | None = None) -> "Problem":
+    def of(
+        cls,
+        data: CoupledData,
+        units: Units | None = None,
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> "Problem":
         """Arrange the data for the kernels, measured in ``units`` if passed."""
         if units is None:
-            return cls(data, terms_of(data))
+            return cls(data, terms_of(data), constraints)
         blocks = zip(data.blocks, units.weights, units.blocks, strict=True)
-        return cls(data, [_term_of(*block) for block in blocks])
+        return cls(data, [_term_of(*block) for block in blocks], constraints)
 
     @property
     def masked(self) -> bool:
@@ -386,23 +399,6 @@ def terms_of(data: CoupledData) -> list[Term]:
     """
     blocks = zip(data.blocks, data.block_weights, strict=True)
     return [_term_of(block, weight) for block, weight in blocks]
-
-
-def terms_on(data: CoupledData, rows: Sequence[Array]) -> list[Term]:
-    """Return the terms of the data at ``rows``, one array for each of ``[*modes, *sides]``.
-
-    The cells of a tensor on disk stay there.
-
-    >>> rows = [np.arange(1), np.arange(2), np.arange(2)]
-    >>> [term.norm2 for term in terms_on(CoupledData(np.ones((2, 2, 2))), rows)]
-    [4.0]
-    """
-    tensor, *_ = data.blocks
-    if not tensor.is_streamed:
-        return terms_of(data.select(rows))
-    whole = StreamedTerm(tensor, data.block_weights[0], rows=rows[: data.ndim])
-    parts = [data.select_block(number, rows) for number in range(1, len(data.blocks))]
-    return [whole, *(_term_of(block, weight) for block, weight in parts)]
 
 
 def _term_of(block: Block, weight: float, exponent: int = 0) -> Term:

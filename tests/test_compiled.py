@@ -7,20 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup import CoupledData
+from scoup import CoupledData, start
+from scoup.constraints import UNCONSTRAINED
 from scoup.kernels import loop
 from scoup.kernels.singular import pseudoinverse
 from scoup.solvers import Stopping, _compiled, als
+from scoup.specs import FitSpec
+from scoup.start import begin, candidates
 from scoup.terms import Problem, Units
 from tests.planted import as_sparse, hide, planted, problems, starts
 
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-4}
 
 
-def solve_both(data, flat, stopping, units=None):
+def solve_both(data, flat, stopping, units=None, constraints=UNCONSTRAINED):
     """Return the compiled solution and that of the plain path."""
-    problem = Problem.of(data, units)
-    assert _compiled.suits(problem, flat)
+    problem = Problem.of(data, units, constraints)
+    assert _compiled.suits(problem, flat[0].shape[1])
     compiled = als.solve(problem, list(flat), stopping)
     with patch.object(_compiled, "MAX_STEPS", -1):
         plain = als.solve(problem, list(flat), stopping)
@@ -71,6 +74,28 @@ def test_weights_and_several_matrices_on_one_mode(weights):
     assert_same(*both, 1e-9)
 
 
+@settings(max_examples=20, deadline=None)
+@given(data=problems(), rank=st.integers(1, 4), sparse=st.booleans(), seed=st.integers(0, 9))
+def test_starts_are_those_of_the_plain_path(data, rank, sparse, seed):
+    problem = Problem.of(as_sparse(data)[0] if sparse else data)
+    spec = FitSpec(rank=rank)
+    draws = candidates(problem.data, spec, seed)[0]
+    with patch.multiple(start, CANDIDATE_SWEEPS=2, PARAFAC_SWEEPS=2):
+        compiled = begin(problem, spec, draws, seed)
+        with patch.object(_compiled, "MAX_STEPS", -1):
+            plain = begin(problem, spec, draws, seed)
+    for one, other in zip(compiled, plain, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7 * np.abs(other).max())
+
+
+def test_unsafe_starts_are_left_to_the_plain_path():
+    data, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
+    problem, flat = Problem.of(data), starts(data, 2, 0)
+    limits = als.limits_for(problem, Stopping(9, 0.0), 2)._replace(max_cancellation=1e-9)
+    assert _compiled.best_start(problem, [flat], (2, 2), limits) is None
+    assert _compiled.with_sides(problem, flat, limits) is None
+
+
 def test_stops_for_the_same_reason_at_the_same_sweep():
     noisy, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
     exact, _ = planted((6, 9, 5), 2, seed=3)
@@ -105,7 +130,7 @@ def test_pseudoinverses_are_those_of_the_plain_path(rank, rows, spread, seed):
 def test_a_sweep_whose_loss_has_no_digits_is_left_to_the_plain_path():
     data, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
     problem, flat = Problem.of(data), starts(data, 2, 0)
-    limits = als._limits(problem, Stopping(9, 0.0), 2)._replace(max_cancellation=1e-9)
+    limits = als.limits_for(problem, Stopping(9, 0.0), 2)._replace(max_cancellation=1e-9)
     before = [factor.copy() for factor in flat]
     assert _compiled.sweep(problem, flat, Stopping(9, 0.0), limits) == ([], "")
     for factor, old in zip(flat, before, strict=True):
@@ -132,10 +157,9 @@ def test_each_cost_is_told_when_it_is_known():
 
 def test_large_masked_and_mixed_problems_take_the_plain_path():
     data, _ = planted((6, 9, 5), 2, seed=3)
-    flat = starts(data, 2, 0)
     mixed = CoupledData(data.tensor.astype(np.float32), data.matrices)
     large = CoupledData(np.ones((200, 200, 60)))
-    assert not _compiled.suits(Problem.of(hide(data, 0.1, 0)), flat)
-    assert not _compiled.suits(Problem.of(mixed), flat)
-    assert not _compiled.suits(Problem.of(large), starts(large, 2, 0))
-    assert _compiled.suits(Problem.of(as_sparse(data)[0]), flat)
+    assert not _compiled.suits(Problem.of(hide(data, 0.1, 0)), 2)
+    assert not _compiled.suits(Problem.of(mixed), 2)
+    assert not _compiled.suits(Problem.of(large), 2)
+    assert _compiled.suits(Problem.of(as_sparse(data)[0]), 2)

@@ -1,12 +1,16 @@
 """CMTF and SCOUP as a user meets them."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
-from scoup import CMTF, SCOUP, CoupledData, ScoupError
+from scoup import CMTF, SCOUP, CoupledData, ScoupError, ScoupWarning, SparseTensor
 from scoup.factors import factor_match_score
 from scoup.fit import fit_repetition
 from scoup.merge import merge
+from scoup.records import Labels
 from scoup.specs import FitSpec, MergeSpec
 from tests.planted import as_sparse, planted
 
@@ -102,7 +106,8 @@ def test_parameters_by_name():
     assert model.set_params(rank=5).rank == 5
     with pytest.raises(ScoupError, match="parameter: expected one of rank"):
         model.set_params(ranks=5)
-    assert repr(CMTF(2)).startswith("CMTF(rank=2, solver='als'")
+    assert [repr(CMTF()), repr(CMTF(3, tol=0.1))] == ["CMTF()", "CMTF(rank=3, tol=0.1)"]
+    assert repr(model) == "SCOUP(rank=5, sampling=(2, 3, 1), seed=4)"
 
 
 @pytest.mark.parametrize(
@@ -137,11 +142,73 @@ def test_bad_parameters_say_what_is_wrong(model, words):
     assert str(caught.value).endswith(".")
 
 
-def test_anything_but_coupled_data_is_refused():
-    with pytest.raises(ScoupError, match="data: expected a CoupledData"):
-        CMTF(2).fit(np.ones((2, 2, 2)))
-    with pytest.raises(ScoupError, match="CMTF is not fitted yet"):
-        CMTF(2).transform(np.ones((1, 3)))
+def labelled():
+    data, _ = planted((6, 5, 4), 2, 0, side=3)
+    labels = [
+        list("abcdef"),
+        Labels("hour", np.arange(5)),
+        None,
+        Labels("kind", np.array(["x", "y", "z"])),
+    ]
+    return CoupledData(data.tensor, data.matrices, labels=labels)
+
+
+def test_labels_of_the_data_name_the_loadings():
+    data = labelled()
+    assert [label.name for label in data.labels] == ["mode0", "hour", "mode2", "kind"]
+    part = data.select([[1, 2], [0, 4], [3], [0]])
+    assert [label.ids.tolist() for label in part.labels] == [["b", "c"], [0, 4], [3], ["x"]]
+    kept = data.with_weights("balanced").with_tensor_mask(np.ones(data.shape))
+    assert [label.name for label in kept.labels] == [label.name for label in data.labels]
+    model = CMTF(2).fit(data)
+    frame = model.to_xarray()
+    assert frame["factor_kind"].sel(kind="y", component=1) == model.factors_.sides[0][0][1, 0]
+    strongest = model.top("mode0", 2, count=3)
+    assert model.top(0, 2, count=3).equals(strongest)
+    loadings = dict(zip("abcdef", np.abs(model.factors_.modes[0][:, 1]), strict=True))
+    assert list(strongest.index) == sorted(loadings, key=loadings.get, reverse=True)[:3]
+    assert model.top(3, 1).index.name == "kind"
+    for arguments, words in [
+        ((4, 1), "mode: expected a number from 0 to 3, got 4."),
+        (("day", 1), "mode: expected one of mode0, hour, mode2, kind, got 'day'."),
+        ((0, 0), "component: expected a number from 1 to 2, got 0."),
+    ]:
+        with pytest.raises(ScoupError, match=re.escape(words)):
+            model.top(*arguments)
+    with pytest.raises(ScoupError, match="labels: expected one entry per factor, of sizes"):
+        CoupledData(data.tensor, labels=[["a", "b"]])
+
+
+def test_rows_that_were_never_sampled_are_not_among_the_strongest():
+    data, _ = planted((30, 20, 9), 2, 0)
+    model = SCOUP(2, sampling=4, shared=1.0, repetitions=1).fit(data)
+    sampled = np.flatnonzero(model.factors_.coverage[1])
+    assert sorted(model.top(1, 1, count=100).index) == sampled.tolist()
+    assert f"mode1: 20 ({len(sampled)} sampled)" in repr(model.factors_)
+
+
+def test_data_print_their_shapes():
+    data, _ = planted((30, 20, 9), 2, 0)
+    holes = CoupledData(
+        np.where(np.arange(5400).reshape(30, 20, 9) % 4 == 0, np.nan, data.tensor), {0: np.eye(30)}
+    )
+    sparse = CoupledData(SparseTensor.from_dense(np.eye(6).reshape(6, 3, 2)))
+    assert repr(holes) == "CoupledData(tensor: 30 x 20 x 9, 25% missing; matrix0: 30 x 30)"
+    assert repr(sparse) == "CoupledData(tensor: 6 x 3 x 2, 6 non-zeros)"
+
+
+def test_more_starts_are_suggested_when_two_end_apart():
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal((8, 8, 8))  # many local minima
+    with pytest.warns(
+        ScoupWarning, match=r"of 2 starts the best explains .*; try more, such as starts=10"
+    ):
+        model = CMTF(3, init="random", starts=2, seed=0).fit(noise)
+    costs = sorted(model.report_.starts)
+    assert costs[1] - costs[0] > 0.001 * np.sum(noise**2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CMTF(1, starts=2).fit(planted((6, 7, 8), 1, 0)[0])
 
 
 def test_scoup_on_sparse_data_equals_scoup_on_the_same_dense_data():

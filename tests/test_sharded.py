@@ -10,11 +10,15 @@ from scoup.coupled import Dataset
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.inspect import inspect
 from scoup.listing import members
+from scoup.manifest import MANIFEST_FILE
+from scoup.merges._shared import sampled_rows
 from scoup.metrics import core_consistency
 from scoup.records import Labels
-from scoup.sample import densities
+from scoup.restrict import restrict_tensor
+from scoup.sample import densities, draw
 from scoup.shard import shard_tensor, write_shards
-from scoup.sharded import MANIFEST_FILE, ShardedTensor
+from scoup.sharded import ShardedTensor
+from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 from tests.planted import planted
 
@@ -73,6 +77,30 @@ def test_products_equal_those_in_memory(folder, tensor, cells, rank):
         np.testing.assert_allclose(sharded.mttkrp(factors, mode), expected, rtol=1e-10, atol=1e-10)
 
 
+@settings(max_examples=8, deadline=None)
+@given(
+    tensor=tensors(),
+    cells=st.integers(1, 50),
+    threads=st.sampled_from([1, 2]),
+    later=st.integers(1, 2),
+)
+def test_rows_are_solved_where_they_lie(folder, tensor, cells, threads, later):
+    sharded, rng = shard_tensor(tensor, folder, cells), np.random.default_rng(cells)
+    leading = sharded.leading
+    later = (leading + later) % tensor.ndim
+    factors = [rng.standard_normal((size, 3)) for size in tensor.shape]
+    inverse, rest = rng.standard_normal((3, 3)), rng.standard_normal((tensor.shape[leading], 3))
+    with machine.threads(threads):
+        solved, product = sharded.solve_rows(
+            factors, lambda rows, part: part @ inverse + rest[rows], later
+        )
+    in_memory = kernels.arrange(tensor.coords, tensor.values.astype(float), tensor.shape)
+    factors[leading] = kernels.mttkrp(in_memory, factors, leading) @ inverse + rest
+    np.testing.assert_allclose(solved, factors[leading], rtol=1e-10, atol=1e-10)
+    expected = kernels.mttkrp(in_memory, factors, later)
+    np.testing.assert_allclose(product, expected, rtol=1e-10, atol=1e-10)
+
+
 @settings(max_examples=10, deadline=None)
 @given(tensor=tensors(), cells=st.integers(1, 50), batch=st.integers(1, 30))
 def test_shards_do_not_depend_on_the_batches_they_come_in(folder, tensor, cells, batch):
@@ -111,6 +139,17 @@ def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
     assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
 
 
+def test_a_budget_of_cells_gives_the_same_samples_on_disk(sides):
+    spec = SampleSpec(rank=2, sampling=(1.5, 1.5, 1), cells=500, repetitions=2)
+    drawn = [draw(side, spec, seed=0) for side in sides]
+    counts = [sides[1].tensor.select(sample.indices[:3]).nnz for sample in drawn[1]]
+    assert counts[0] <= 500 < sides[1].tensor.nnz / 1.5**2
+    for ours, theirs in zip(*drawn, strict=True):
+        assert [i.tobytes() for i in ours.indices] == [i.tobytes() for i in theirs.indices]
+    with pytest.raises(ScoupError, match=r"cells: expected .* or more with these sampling factors"):
+        draw(sides[0], spec.model_copy(update={"cells": 1}), seed=0)
+
+
 def test_als_finds_the_same_model_on_disk(sides):
     models = [CMTF(2, init="random", max_iter=8, tol=0).fit(side) for side in sides]
     assert_same_factors(*(model.factors_ for model in models))
@@ -122,21 +161,51 @@ def test_als_finds_the_same_model_on_disk(sides):
     assert np.allclose(*(model.predict(rows) for model in models), rtol=1e-8)
 
 
-def test_a_merge_reads_the_cells_in_passes(sides, monkeypatch):
-    calls = []
-    for name in ("select_all", "mttkrp"):
-        original = getattr(ShardedTensor, name)
+def test_matrices_may_be_on_disk_too(sides, tmp_path):
+    tensor, matrix = (sides[1].tensor, sides[1].matrices[0][0])
+    likes = SparseTensor.from_dense(np.where(np.abs(matrix) > 0.3, matrix, 0))
+    on_disk = CoupledData(sides[0].tensor, {0: shard_tensor(likes, tmp_path, 40)})
+    in_memory = CoupledData(tensor, {0: likes})
+    plan = {"init": "random", "max_iter": 4}
+    for model in (CMTF(2, tol=0, **plan), SCOUP(2, finish="complete", **plan)):
+        ours = model.fit(on_disk).factors_
+        assert_same_factors(ours, model.fit(in_memory).factors_)
 
-        def count(self, *rest, name=name, original=original):
-            calls.append(name)
-            return original(self, *rest)
 
-        monkeypatch.setattr(ShardedTensor, name, count)
-    SCOUP(2, sampling=2, init="random", max_iter=3, finish="complete").fit(sides[0])
-    # One pass extracts all samples; the merge never takes the cells of covered rows into memory.
-    # Three sweeps over covered rows and one over all rows take three passes each.
-    assert calls == ["select_all"] + ["mttkrp"] * calls.count("mttkrp")
-    assert calls.count("mttkrp") <= 14
+def test_als_takes_two_passes_per_sweep(sides):
+    tensor = sides[0].tensor
+    before = tensor.passes
+    CMTF(2, init="random", max_iter=4, tol=0).fit(sides[0])
+    assert tensor.passes - before == 2 * 4 + 1  # the last one for the final cost
+
+
+@pytest.mark.parametrize("memory_limit", [None, 120_000])
+def test_scoup_takes_a_few_passes_whether_covered_rows_fit_in_memory(sides, memory_limit):
+    data, in_memory = sides
+    tensor = ShardedTensor.open(data.tensor.folder, memory_limit)
+    # The leading mode is covered least, hence completed first.
+    plan = {"sampling": (1.2, 3, 1.2), "init": "random", "max_iter": 3, "finish": "complete"}
+    model = SCOUP(2, **plan).fit(CoupledData(tensor, data.matrices))
+    passes = tensor.passes
+    covered = restrict_tensor(tensor, sampled_rows(model.samples_)[:3])
+    assert isinstance(covered, SparseTensor if memory_limit is None else ShardedTensor)
+    # Extraction of the samples and of the covered rows, and a full sweep of two; on disk also the
+    # scale and three sweeps over the covered rows.
+    repeats = 0 if memory_limit is None else 7
+    assert np.isclose(passes, 4 + repeats * covered.nnz / tensor.nnz)
+    assert_same_factors(model.factors_, SCOUP(2, **plan).fit(in_memory).factors_)
+
+
+def test_a_restricted_tensor_takes_its_folder_with_it(sides):
+    whole = ShardedTensor.open(sides[0].tensor.folder, memory_limit=120_000)
+    indices = [np.arange(size - size // 8) for size in whole.shape]
+    part = restrict_tensor(whole, indices)
+    cells = part.select([np.arange(size) for size in part.shape])
+    assert cells.values.tobytes() == sides[1].tensor.select(indices).values.tobytes()
+    folder = part.folder
+    assert folder.exists()
+    del part
+    assert not folder.exists()
 
 
 def test_bytes_depend_neither_on_threads_nor_on_the_memory_limit(tmp_path):
@@ -148,7 +217,9 @@ def test_bytes_depend_neither_on_threads_nor_on_the_memory_limit(tmp_path):
     for threads, limit in ((1, None), (2, None), (2, 12_000)):
         with machine.threads(threads):
             sharded = ShardedTensor.open(tmp_path, memory_limit=limit)
+            pair = sharded.solve_rows(factors, lambda rows, part: part, 1)
             products.append([sharded.mttkrp(factors, mode).tobytes() for mode in range(3)])
+            products[-1] += [array.tobytes() for array in pair]
     assert products[0] == products[1] == products[2]
 
 

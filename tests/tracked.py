@@ -109,7 +109,11 @@ def sources():
         jobs=[_job(path.parts[2], int(path.stem.removeprefix("seed"))) for path in metrics],
         data={"brainq": "results/preprocess/brainq.npz"},
         figures={"accuracy": [f"results/figures/accuracy.{kind}" for kind in ("png", "svg")]},
-        scorecard={"claims": "results/scorecard.json", "table": "results/scorecard.md"},
+        scorecard={
+            "claims": "results/scorecard.json",
+            "table": "results/scorecard.md",
+            "facts": "results/logs/scorecard.json",
+        },
         settings=SETTINGS,
     )
 

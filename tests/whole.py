@@ -41,6 +41,8 @@ SAMPLED = grid(
     workers=[1, 2, 4],
 )  # fmt: skip
 FULL = grid(contender=["reference", "als", "compressed als"], workers=[2])
+ROUNDS = range(3)
+TIMED = [{**at, "round": number} for number in ROUNDS for at in (*FULL, *SAMPLED)]
 DECIDED = grid(
     contender=["chosen", "chosen alone", "averaged", "as printed", "ridge"],
     decision=["distance", "cosine"], subject=[*SUBJECTS, "all"],
@@ -109,12 +111,17 @@ LAYOUT = {
         ("relative_output_size", *COST): grid(finish=["none", "refit"]),
     }),
     "speedup": (["brainq"], 2, ["scoup"], ["whole"], {
-        ("seconds", "s", "lower"): [*FULL, *SAMPLED],
-        ("speedup", *SHARE): [*FULL, *SAMPLED],
-        ("relative_cost", *COST): [*FULL, *SAMPLED],
-        ("explained_share", *SHARE): [*FULL, *SAMPLED],
+        ("seconds", "s", "lower"): TIMED,
+        ("speedup", *SHARE): TIMED,
+        ("relative_cost", *COST): TIMED,
+        ("explained_share", *SHARE): TIMED,
+        ("worker_gain", *SHARE): [at for at in TIMED if at["workers"] > 1],
+        ("pinv_speedup", *SHARE): grid(
+            contender=["pseudoinverse"], rows=[10, 100, 1000], components=[1, 5], round=ROUNDS
+        ),
     }),
 }  # fmt: skip
+FACTS = {"processor": 12.5, "memory_mb": 210}
 BASELINES = {"accuracy": ["full"], "sparsity": ["full"]}
 REPETITIONS = {"full": 1, "scoup": 8, "groups": 5, "pairs": 4}
 
@@ -180,6 +187,8 @@ def make(folder, revision="abc1234"):
     results.write_claims(f"{folder}/scorecard.json", claims)
     store.write_text(f"{folder}/scorecard.md", scorecard.table(claims))
     paths = {"claims": f"{folder}/scorecard.json", "table": f"{folder}/scorecard.md"}
+    paths["facts"] = f"{folder}/logs/scorecard.json"
+    store.write_json(paths["facts"], {"rule": "scorecard", **FACTS})
     return Sources(jobs=jobs, data=data, figures={}, scorecard=paths)
 
 
@@ -187,7 +196,7 @@ def _write_job(folder, experiment, dataset, seed, revision):
     _, _, plans, variants, _ = LAYOUT[experiment]
     path = folder / "experiments" / experiment / dataset / f"seed{seed}.json"
     results.write_metrics(path, metrics_of(experiment, dataset, seed))
-    facts = {"started": 1.7e9 + seed, "ended": 1.7e9 + seed + 60, "revision": revision}
+    facts = FACTS | {"started": 1.7e9 + seed, "ended": 1.7e9 + seed + 60, "revision": revision}
     log = folder / "logs" / experiment / dataset / f"seed{seed}.json"
     store.write_json(log, facts | {"host": "here", "threads": 1, "rule": "experiments"})
     fits, merged = [], []

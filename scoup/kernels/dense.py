@@ -78,18 +78,13 @@ def contract(tensor: Array, factor: Array) -> Array:
         # The last mode: each line of the tensor is a row, whose sum stays in registers.
         return spread(tensor.reshape(1, pre, n), np.asarray(factor)[None])[:, None]
     cells, rows = read_only(tensor), read_only(factor, tensor.dtype)
-    kernel = contract_span(width_for(rows.shape[1]))
-    slabs = _cuts(pre, tensor.size)
-    columns = _cuts(post, tensor.size, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
-    lines = _cuts(n, tensor.size) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
-    parts = np.empty((lines.size - 1, pre, post, rows.shape[1]), tensor.dtype)
-    spans = list(pairs(range(len(parts)), pairwise(slabs), pairwise(columns)))
-
-    def work(first: int, last: int) -> None:
-        for part, (p, p_end), (q, q_end) in spans[first:last]:
-            kernel((p, p_end, lines[part], lines[part + 1], q, q_end), cells, rows, parts[part])
-
-    run_chunks(len(spans), work, tensor.size * rows.shape[1])
+    kernel, spans = contract_spans(width_for(rows.shape[1])), _spans(pre, n, post)
+    parts = np.empty((spans[-1, 0] + 1, pre, post, rows.shape[1]), tensor.dtype)
+    run_chunks(
+        len(spans),
+        lambda first, last: kernel(first, last, spans, cells, rows, parts),
+        tensor.size * rows.shape[1],
+    )
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
@@ -191,6 +186,18 @@ def long_gram(tensor: Array) -> Array:
 
 
 @lru_cache(maxsize=1024)
+def _spans(pre: int, n: int, post: int) -> Array:
+    """Cut a contraction: rows (part, p, p_end, j, j_end, q, q_end), where parts are added up."""
+    cells = pre * n * post
+    slabs = _cuts(pre, cells)
+    columns = _cuts(post, cells, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
+    lines = _cuts(n, cells) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
+    windows = pairs(enumerate(pairwise(lines)), pairwise(slabs), pairwise(columns))
+    rows = [(part, *slab, *span, *column) for (part, span), slab, column in windows]
+    return read_only(np.array(rows, np.int64))
+
+
+@lru_cache(maxsize=1024)
 def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
     """Cut rows into equal chunks of whole units; the more cells, the more chunks."""
     units = -(-rows // unit)
@@ -278,6 +285,17 @@ def _contract_tile(width, window, slab, rows, sums, out):
             store(out, q, c, mask, load(sums, q - low, 0, whole))
 
 
+@jit
+def _contract_window(width, span, cells, rows, out):
+    literally(width)
+    # Rows of whole vectors: a masked store cannot be forwarded to the next load.
+    sums = np.empty((min(TILE_ROWS, span[5] - span[4]), width), out.dtype)
+    for p in range(span[0], span[1]):
+        for low in range(span[4], span[5], TILE_ROWS):
+            window = (span[2], span[3], low, min(low + TILE_ROWS, span[5]))
+            _contract_tile(width, window, cells[p], rows, sums, out[p])
+
+
 @cache
 def contract_span(width: int) -> Callable[..., Any]:
     """``out[p, q] = sum_j cells[p, j, q] rows[j]``, four j at a time.
@@ -287,12 +305,20 @@ def contract_span(width: int) -> Callable[..., Any]:
 
     @jit
     def kernel(span, cells, rows, out):
-        # Rows of whole vectors: a masked store cannot be forwarded to the next load.
-        sums = np.empty((min(TILE_ROWS, span[5] - span[4]), width), out.dtype)
-        for p in range(span[0], span[1]):
-            for low in range(span[4], span[5], TILE_ROWS):
-                window = (span[2], span[3], low, min(low + TILE_ROWS, span[5]))
-                _contract_tile(width, window, cells[p], rows, sums, out[p])
+        _contract_window(width, span, cells, rows, out)
+
+    return kernel
+
+
+@cache
+def contract_spans(width: int) -> Callable[..., Any]:
+    """Compute several spans as :func:`contract_span` does, each with the part it belongs to."""
+
+    @jit
+    def kernel(first, last, spans, cells, rows, parts):
+        for s in range(first, last):
+            part, p, p_end, j, j_end, q, q_end = spans[s]
+            _contract_window(width, (p, p_end, j, j_end, q, q_end), cells, rows, parts[part])
 
     return kernel
 

@@ -183,16 +183,28 @@ def absolute(typing_context, value):
 
 
 @intrinsic
+def widen(typing_context, value):
+    """Return the same numbers in double precision."""
+    kind = Lanes(types.float64, value.width)
+
+    def build(context, builder, signature, args):
+        return args[0] if value == kind else builder.fpext(args[0], _vector(kind))
+
+    return kind(value), build
+
+
+@intrinsic
 def prefetch(typing_context, array, row, column, mask):
     """Bring ``array[row, column:]`` into cache; a row out of range does no harm."""
 
     def build(context, builder, signature, args):
         pointer, _ = _address(context, builder, array, args[0], [args[1], args[2]])
-        word = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word])
+        # One type for arrays of either precision, as a kernel may read both.
+        word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for step in range(0, mask.width, 64 * 8 // array.dtype.bitwidth):
-            near = builder.gep(pointer, [ir.Constant(ir.IntType(64), step)])
+            near = builder.bitcast(builder.gep(pointer, [ir.Constant(ir.IntType(64), step)]), byte)
             builder.call(
                 call, [near, ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)]
             )

@@ -23,6 +23,7 @@ from scoup.kernels.blocks import (
     sparse_product,
 )
 from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
+from scoup.kernels.nonnegative import SWEEP_GAIN, solve_span
 from scoup.kernels.rows import jit
 from scoup.kernels.singular import solve_singular
 
@@ -77,6 +78,35 @@ def run_sweeps(blocks, state, limits, costs, done, sweeps):
             if before - cost <= max(limits.tol * before, limits.floor):
                 return number + 1, CONVERGED
     return done + sweeps, MAX_SWEEPS
+
+
+@jit
+def run_best(blocks, state, limits, starts, tries, sweeps):
+    """Sweep from the best of several starts (n, rows, columns), by the cost after ``tries`` sweeps.
+
+    Return False if a sweep is unsafe. The result is in ``state``.
+    """
+    best_rows = np.empty(state.rows.shape, state.rows.dtype)
+    costs, lowest = np.empty(max(tries, sweeps)), np.inf
+    for n in range(len(starts)):
+        _restore(blocks, state, starts[n])
+        done, outcome = run_sweeps(blocks, state, limits, costs, 0, tries)
+        if outcome == UNSAFE:
+            return False
+        if costs[done - 1] < lowest:
+            lowest = costs[done - 1]
+            _copy(state.rows, best_rows)
+    _restore(blocks, state, best_rows)
+    return run_sweeps(blocks, state, limits, costs, 0, sweeps)[1] != UNSAFE
+
+
+@jit
+def set_sides(blocks, state, limits, first):
+    """Set the factors from position ``first`` on by least squares; return False if unsafe."""
+    for position in range(first, len(state.grams)):
+        if not _update(blocks, state, limits, position) >= 0:
+            return False
+    return True
 
 
 @jit
@@ -138,7 +168,10 @@ def _update(blocks, state, limits, position):
     inverse = np.zeros((rank, columns), dtype)
     factor = state.rows[first:last]
     scale, low = np.empty(rank), np.empty((rank, rank))
-    if _factorize(gram, limits.min_pivot, scale, low):
+    if blocks.nonnegative[position]:
+        systems = gram.reshape(1, rank, rank)
+        solve_span((0, last - first), systems, totals, SWEEP_GAIN, factor)
+    elif _factorize(gram, limits.min_pivot, scale, low):
         if not _invert(scale, low, limits.max_inverse, inverse):
             return np.nan
         _multiply(totals, inverse, factor)

@@ -24,23 +24,35 @@ def sample_masks(size: int, mode: int, samples: Sequence[Sequence[Array]]) -> Ar
     return masks
 
 
-def members_of(coords: Array, masks: tuple[Array, ...]) -> Array:
-    """Return for each cell (a column of ``coords``) the mask of the samples that hold it.
+def members_of(columns: Sequence[Array], masks: tuple[Array, ...]) -> Array:
+    """Return for each cell the mask of the samples that hold it; a column of indices per mode.
 
     >>> masks = np.array([1, 0, 3], np.uint64), np.array([1, 1], np.uint64)
     >>> members_of(np.array([[0, 1, 2], [0, 0, 1]], np.int32), masks).tolist()
     [1, 0, 1]
     """
-    member = np.empty(coords.shape[1], np.uint64)
-    _intersect(read_only(coords), masks, member)
+    member = np.empty(columns[0].size, np.uint64)
+    _intersect(tuple(read_only(column, np.int32) for column in columns), masks, member)
     return member
 
 
+def count_members(columns: Sequence[Array], masks: tuple[Array, ...], samples: int) -> Array:
+    """Return how many cells each of the samples holds.
+
+    >>> masks = np.array([1, 0, 3], np.uint64), np.array([1, 1], np.uint64)
+    >>> count_members(np.array([[0, 1, 2], [0, 0, 1]], np.int32), masks, 2).tolist()
+    [2, 0]
+    """
+    member, times = np.unique(members_of(columns, masks), return_counts=True)
+    bits = (member[:, None] >> np.arange(samples, dtype=np.uint64)) & np.uint64(1)
+    return times @ bits.astype(np.int64)
+
+
 @rows.jit
-def _intersect(coords, masks, member):
-    """``member[t] = AND over modes of masks[n][coords[n, t]]``."""
+def _intersect(columns, masks, member):
+    """``member[t] = AND over modes of masks[n][columns[n][t]]``."""
     for t in range(member.size):
-        mask = masks[0][coords[0, t]]
+        mask = masks[0][columns[0][t]]
         for n in range(1, len(masks)):
-            mask &= masks[n][coords[n, t]]
+            mask &= masks[n][columns[n][t]]
         member[t] = mask

@@ -1,4 +1,7 @@
-"""Figures: the only door to matplotlib. What a figure shows stands in its experiment's folder."""
+"""Figures: the only door to matplotlib. What a figure shows stands in its experiment's folder.
+
+``components``, ``losses`` and ``match`` draw fitted models; each returns a matplotlib figure.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +10,10 @@ from scoup import store
 from scoup.experiments import drawing
 from scoup.plot import style
 from scoup.plot.door import Figure, rcParams
+from scoup.plot.models import components, losses, match
 from scoup.records import Metric
+
+__all__ = ["components", "draw", "losses", "match", "save"]
 
 # No date and no random ids: the same metrics give the same file.
 METADATA = {

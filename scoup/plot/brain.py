@@ -7,7 +7,7 @@ import numpy as np
 
 from scoup.extras import extra
 from scoup.interop import image
-from scoup.plot.door import Axes, Figure, pyplot
+from scoup.plot.door import Axes, Figure
 from scoup.records import Array
 
 COLOUR_MAP = "PuOr_r"
@@ -23,7 +23,7 @@ def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) 
         with extra("workflow"):
             from nilearn import plotting
 
-        figure = pyplot.figure(figsize=(9, 1.9))
+        figure = Figure(figsize=(9, 1.9))
         limit = colour_limit(values)
         plotting.plot_img(
             image(np.where(values != 0, values, np.nan), voxel_mm, name),
@@ -37,7 +37,6 @@ def slices(values: Array, voxel_mm: Sequence[float], name: str, count: int = 7) 
             black_bg=False,
             draw_cross=False,
         )
-        pyplot.close(figure)
     return figure
 
 

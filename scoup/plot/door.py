@@ -4,7 +4,7 @@ from scoup.extras import extra
 
 with extra("workflow"):
     import matplotlib
-    from matplotlib import pyplot, rcParams
+    from matplotlib import rcParams
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -23,6 +23,5 @@ __all__ = [
     "NullLocator",
     "SubFigure",
     "matplotlib",
-    "pyplot",
     "rcParams",
 ]

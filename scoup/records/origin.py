@@ -12,6 +12,7 @@ from scoup.errors import ScoupError
 from scoup.records.factors import Array
 
 ROLES = ("whom", "who", "when", "thing", "feature", "subject", "place")
+MAX_IDS_SHOWN = 3
 
 
 def role_of(name: str, role: str = "") -> str:
@@ -23,9 +24,6 @@ def role_of(name: str, role: str = "") -> str:
     if role and role not in ROLES:
         raise ScoupError.expected(f"{name}: role", f"one of {', '.join(ROLES)}", repr(role))
     return role or (name if name in ROLES else "")
-
-
-MAX_IDS_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,28 +16,27 @@ from scoup.solvers import Stopping, ignore
 from scoup.tensor import SparseTensor
 from scoup.terms import Problem, Term, relative_weights
 
-# Largest passes, in inner steps: larger ones run on several threads. Listed cells count more, since
-# the other path sorts them for each mode.
+# Largest passes, in inner steps: larger ones run on several threads. Listed cells count more where
+# rows take several vectors: the other path, which sorts the cells for each mode, reads them once.
 MAX_STEPS = MIN_PARALLEL_STEPS
-LISTED_CELL_STEPS = 8
+MANY_VECTORS_CELL_STEPS = 8
 # Problems are laid out once: several starts are tried on the same one.
 _layouts: WeakKeyDictionary[Problem, layout.Blocks] = WeakKeyDictionary()
 REASONS = {loop.MAX_SWEEPS: "", loop.CONVERGED: "converged", loop.EXACT: "exact", loop.UNSAFE: ""}
 
 
-def suits(problem: Problem, flat: Sequence[Array]) -> bool:
-    """Tell whether a problem is in memory, small, complete and in one precision.
+def suits(problem: Problem, rank: int) -> bool:
+    """Tell whether a problem is in memory, small at this rank, complete and in one precision.
 
     >>> from scoup.coupled import CoupledData
-    >>> suits(Problem.of(CoupledData(np.ones((2, 2, 2)))), [np.ones((2, 1))] * 3)
+    >>> suits(Problem.of(CoupledData(np.ones((2, 2, 2)))), rank=1)
     True
     """
     if problem.masked or any(term.block.is_streamed for term in problem.terms):
         return False
-    if flat[0].shape[1] * sum(map(_steps, problem.terms)) > MAX_STEPS:
+    if rank * sum(_steps(term, rank) for term in problem.terms) > MAX_STEPS:
         return False
-    types = {array.dtype for array in [*flat, *(term.block.values for term in problem.terms)]}
-    return types == {problem.data.dtype}
+    return {term.block.values.dtype for term in problem.terms} == {problem.data.dtype}
 
 
 def sweep(
@@ -53,9 +52,7 @@ def sweep(
     >>> sweep(Problem.of(CoupledData(np.full((2, 2, 2), 5.0))), flat, Stopping(9, 1e-6), limits)
     ([0.0], 'exact')
     """
-    if problem not in _layouts:
-        _layouts[problem] = _blocks(problem.terms, [len(factor) for factor in flat])
-    blocks = _layouts[problem]
+    blocks = _layout(problem)
     state = _state(blocks, problem.terms, flat)
     costs = np.zeros(stopping.max_iter)
     done, outcome = 0, loop.MAX_SWEEPS
@@ -66,20 +63,80 @@ def sweep(
         done, outcome = loop.run_sweeps(blocks, state, limits, costs, done, step)
         for cost in costs[last:done].tolist():
             stopping.on_step(cost)
-    rank = flat[0].shape[1]
-    spans = pairwise(blocks.starts.tolist())
-    flat[:] = [np.ascontiguousarray(state.rows[first:last, :rank]) for first, last in spans]
+    flat[:] = _factors(blocks, state)
     return costs[:done].tolist(), REASONS[outcome]
 
 
-def _steps(term: Term) -> int:
+def best_start(
+    problem: Problem, flats: Sequence[Sequence[Array]], counts: tuple[int, int], limits: loop.Limits
+) -> list[Array] | None:
+    """Return where sweeps from the best of several starts end; None if a sweep is unsafe.
+
+    ``counts`` are the sweeps from each start, by which the best is chosen, and those that follow.
+
+    >>> from scoup.coupled import CoupledData
+    >>> starts = [[np.full((2, 1), number) for _ in range(3)] for number in (0.0, 1.0)]
+    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
+    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 5.0)))
+    >>> [mode[0].round(9).tolist() for mode in best_start(problem, starts, (1, 2), limits)]
+    [[5.0], [1.0], [1.0]]
+    """
+    blocks = _layout(problem)
+    state = _state(blocks, problem.terms, flats[0])
+    starts = np.stack([_padded(flat) for flat in flats])
+    done = loop.run_best(blocks, state, limits, starts, *counts)
+    return _factors(blocks, state) if done else None
+
+
+def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> list[Array] | None:
+    """Return the factors with the sides set by least squares; None if that is unsafe.
+
+    >>> from scoup.coupled import CoupledData
+    >>> problem = Problem.of(CoupledData(np.ones((2, 2, 2)), {0: np.full((2, 1), 7.0)}))
+    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
+    >>> flat = [np.ones((size, 1)) for size in problem.data.sizes]
+    >>> with_sides(problem, flat, limits)[3].round(9).tolist()
+    [[7.0]]
+    """
+    blocks = _layout(problem)
+    state = _state(blocks, problem.terms, flat)
+    done = loop.set_sides(blocks, state, limits, problem.data.ndim)
+    return _factors(blocks, state) if done else None
+
+
+def _layout(problem: Problem) -> layout.Blocks:
+    if problem not in _layouts:
+        sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in problem.terms)]
+        _layouts[problem] = _blocks(problem, sizes)
+    return _layouts[problem]
+
+
+def _padded(flat: Sequence[Array]) -> Array:
+    """Return all factors, one below the other, with zeros up to whole vectors."""
+    rows = np.concatenate(flat)
+    columns = -(-rows.shape[1] // layout.WIDTH) * layout.WIDTH
+    padded = np.zeros((len(rows), columns), rows.dtype)
+    padded[:, : rows.shape[1]] = rows
+    return padded
+
+
+def _factors(blocks: layout.Blocks, state: layout.State) -> list[Array]:
+    """Return the factors in ``state``, without padding."""
+    rank, spans = state.grams.shape[1], pairwise(blocks.starts.tolist())
+    return [np.ascontiguousarray(state.rows[first:last, :rank]) for first, last in spans]
+
+
+def _steps(term: Term, rank: int) -> int:
     """Return the cells that a pass over a term reads, in the time of dense ones."""
     values = term.block.in_memory
-    return LISTED_CELL_STEPS * values.nnz if isinstance(values, SparseTensor) else values.size
+    if not isinstance(values, SparseTensor):
+        return values.size
+    return values.nnz * (MANY_VECTORS_CELL_STEPS if rank > layout.WIDTH else 1)
 
 
-def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
+def _blocks(problem: Problem, sizes: Sequence[int]) -> layout.Blocks:
     """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
+    terms = problem.terms
     table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
@@ -106,6 +163,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
+        np.isin(np.arange(len(sizes)), list(problem.constraints.nonnegative)),
     )
 
 
@@ -125,16 +183,13 @@ def _shares(terms: Sequence[Term], factors: int) -> Array:
 
 def _state(blocks: layout.Blocks, terms: Sequence[Term], flat: Sequence[Array]) -> layout.State:
     """Return the start of the sweeps."""
-    rank, dtype = flat[0].shape[1], flat[0].dtype
-    columns = -(-rank // layout.WIDTH) * layout.WIDTH
-    rows = np.zeros((blocks.starts[-1], columns), dtype)
-    rows[:, :rank] = np.concatenate(flat)
+    rank, rows = flat[0].shape[1], _padded(flat)
     dense = [term.block.shape for term in terms if not term.block.is_sparse]
     products = sum(prod(shape) // max(shape) for shape in dense)
     state = layout.State(
         rows,
         np.empty((len(flat), rank, rank)),
-        np.empty((products, columns), dtype),
+        np.empty((products, rows.shape[1]), rows.dtype),
         np.zeros(len(blocks.table), np.bool_),
     )
     loop.set_grams(blocks, state)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoup.track.points import Point
-from scoup.track.runs import TrackedRun
+from scoup.track.runs import Origin, TrackedRun
 
 Row = Mapping[str, Any]
 KEY = ("experiment", "claim", "setting")  # what identifies a row
@@ -19,20 +19,19 @@ MEANINGS = (
 def runs(
     claims: Sequence[Row],
     figures: Mapping[str, Sequence[str]],
-    files: Sequence[tuple[str, str]],
-    written: float,
+    origin: Origin,
 ) -> list[TrackedRun]:
-    """Return one run per claim, with the figures of its experiment and the ``files`` of all."""
-    milliseconds = round(1000 * written)
+    """Return one run per claim, with the figures of its experiment and the files of all."""
+    milliseconds = round(1000 * origin.facts["ended"])
     return [
         TrackedRun(
             key="/".join(["scorecard", *(claim[word] for word in KEY), claim["provenance"]]),
             name=f"{claim['claim']} ({claim['setting']})",
             params={"experiment": claim["experiment"], "setting": claim["setting"]},
             tags=_tags(claim),
-            points=tuple(_points(claim)),
+            points=(*_points(claim), *origin.system_points()),
             artifacts=(
-                *files,
+                *origin.artifacts,
                 *(("figures", path) for path in figures.get(claim["experiment"], [])),
             ),
             started=milliseconds - order,

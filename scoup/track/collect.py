@@ -36,9 +36,10 @@ def collect(sources: Sources) -> list[TrackedExperiment]:
 def _scorecard(sources: Sources, rows: Sequence[Row]) -> Iterator[TrackedExperiment]:
     """Yield the scorecard with one run per claim, if there is one."""
     if sources.scorecard:
-        written = Path(sources.scorecard.claims).stat().st_mtime
-        files = ("", sources.scorecard.claims), ("", sources.scorecard.table)
-        runs = claims.runs(rows, sources.figures, files, written)
+        files = {"": [sources.scorecard.claims, sources.scorecard.table]}
+        facts = sources.scorecard.facts
+        origin = Origin.read(sources.scorecard.claims, facts, None, files)
+        runs = claims.runs(rows, sources.figures, origin)
         description = f"**Asked.** {claims.QUESTION}\n\n{_table(claims.MEANINGS)}"
         columns = ("verdict", "paper", "here", "controls", "data", "note")
         state = views.state(View(), ("experiment", "setting"), runs, {}, columns)

@@ -20,6 +20,8 @@ SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "starts_snr": ("snr", {"control": "another start"}),
     "pinv_speedup": ("speedup", {}),
     "worker_gain": ("speedup", {"reference": "one worker"}),
+    "share_of_best": ("explained_share", {"reference": "best fraction"}),
+    "recovered_share": ("explained_share", {"reference": "tensor without noise"}),
     "pair_accuracy": ("accuracy", {}),
     "picked_accuracy": ("accuracy", {}),
     "kind_count": ("components", {}),

@@ -15,6 +15,12 @@ from scoup.track.points import Point
 
 FIRST_RUN = "FIRST-RUN"
 FACT_TAGS = ("host", "threads", "version", "revision", "python")
+# MLflow shows metrics with this prefix in a section of system metrics.
+SYSTEM_PREFIX = "system/"
+SYSTEM_FACTS = {
+    f"{SYSTEM_PREFIX}processor_seconds": "processor",
+    f"{SYSTEM_PREFIX}memory_mb": "memory_mb",
+}
 
 
 @dataclass(frozen=True)
@@ -118,12 +124,20 @@ class Origin:
             name=name,
             params={name: text(value) for name, value in params.items()},
             tags=self._tags(),
-            points=tuple(points),
+            points=(*points, *self.system_points()),
             artifacts=self.artifacts,
             started=started - order,
             ended=ended,
             dataset=self.dataset,
         )
+
+    def system_points(self) -> list[Point]:
+        """Return what the job took of the machine, under the names that MLflow shows apart."""
+        return [
+            Point(name, float(self.facts[fact]))
+            for name, fact in SYSTEM_FACTS.items()
+            if fact in self.facts
+        ]
 
     def _tags(self) -> dict[str, str]:
         """Return what a reader filters by, and where the run came from."""

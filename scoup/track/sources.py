@@ -47,10 +47,11 @@ class Job(Spec):
 
 
 class ScorecardFiles(Spec):
-    """The scorecard: its claims (JSON) and its table (Markdown)."""
+    """The scorecard: its claims (JSON), its table (Markdown) and the facts of its job."""
 
     claims: str
     table: str
+    facts: str
 
 
 class Sources(Spec):

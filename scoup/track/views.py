@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoup.experiments._view import View
-from scoup.track.runs import TrackedRun
+from scoup.track.runs import SYSTEM_PREFIX, TrackedRun
 
 VIEW_KEY = "scoup"
 VIEW_TAG = f"mlflow.sharedViewState.{VIEW_KEY}"
@@ -44,6 +44,8 @@ def state(
     stepped: dict[str, bool] = {}
     for run in runs:
         for point in run.points:
+            if point.name.startswith(SYSTEM_PREFIX):
+                continue  # what a job took of the machine is no finding
             stepped[point.name] = stepped.get(point.name, False) or point.step > 0
     columns = [f"metrics.`{name}`" for name in stepped]
     columns += [f"params.`{name}`" for name in params] + [f"tags.`{name}`" for name in tags]

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from scoup.track import ui
-from scoup.track.views import address
+from scoup.track.views import VIEW_KEY, address
 from tests import served
 
 CARD = "[data-testid=experiment-view-compare-runs-card]"
@@ -21,11 +21,12 @@ return [...document.querySelectorAll(arguments[0])].filter(card =>
 """
 
 
-def open_page(browser, port, experiment_id, *, charts=False):
-    """Open the prepared table or charts of an experiment."""
+def open_page(browser, port, experiment_id, *, charts=False, bare=False):
+    """Open the table or the charts of an experiment: as prepared, or ``bare``, as by a click."""
     browser.open(f"http://{ui.HOST}:{port}/health")
     browser.run(NO_ASSISTANT)
     page = address(str(experiment_id), charts=charts)
+    page = page.replace(f"&viewStateShareKey={VIEW_KEY}", "") if bare else page
     browser.open(f"http://{ui.HOST}:{port}/{page}")
 
 

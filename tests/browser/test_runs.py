@@ -71,6 +71,15 @@ def test_the_chart_tab_draws_by_itself_and_no_section_is_empty(browser, port, id
     browser.picture(tmp_path / f"{name}.png")
 
 
+@pytest.mark.parametrize("name", ["scorecard", "speedup"])
+def test_no_section_of_the_bare_chart_tab_is_empty(browser, port, ids, name, tmp_path):
+    open_page(browser, port, ids[name], charts=True, bare=True)
+    wait_for_charts(browser, MIN_CHARTS)
+    wait_for(browser, "System metrics")
+    assert not browser.run("return document.body.innerText.includes('No charts in this section')")
+    browser.picture(tmp_path / f"{name}.png")
+
+
 def test_the_prepared_scatter_shows_every_contender(browser, port, ids, tmp_path):
     open_page(browser, port, ids["speedup"], charts=True)
     contenders = 2 * (len(whole.FULL) + len(whole.SAMPLED))  # two seeds

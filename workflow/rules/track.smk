@@ -22,7 +22,7 @@ rule track:
             for file in ("path", "facts")
         ],
         figures=figure_files(["png"]),
-        scorecard=["results/scorecard.json", "results/scorecard.md"],
+        scorecard=["results/scorecard.json", "results/scorecard.md", "results/logs/scorecard.json"],
         data=expand("results/preprocess/{dataset}.npz", dataset=CONFIG.used),
     output:
         receipt="results/track.json",
@@ -43,6 +43,7 @@ rule track:
             "scorecard": {
                 "claims": "results/scorecard.json",
                 "table": "results/scorecard.md",
+                "facts": "results/logs/scorecard.json",
             },
             "settings": {"datasets": DATASETS, "variants": VARIANTS, "plans": PLANS},
         },

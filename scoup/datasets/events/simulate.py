@@ -17,7 +17,7 @@ from scoup.datasets.events import LIKES_FILE, SIZES, EventsSize
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.shard import SHARD_CELLS, Cells, Modes, write_shards
-from scoup.simulate import write_planted
+from scoup.simulate import WEEKDAY_WEIGHTS, write_planted
 
 BLOCK_USERS = 1 << 14
 COMMUNITIES = 64
@@ -26,7 +26,6 @@ COMMUNITY_PAGE_SHARE, COMMUNITY_DAY_SHARE = 0.5, 0.3
 MIN_MEMBERS, MAX_MEMBERS = 20, 200
 # Pages and days on which a group acts, and pages on which a star acts in one day.
 GROUP_PAGES, GROUP_DAYS, STAR_PAGES = 8, 12, 100
-_WEEKDAY_WEIGHTS = np.array([1.05, 1.12, 1.09, 1.06, 0.97, 0.68, 0.69])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,4 +164,4 @@ def _cells_of(event: Planted, first: int, last: int) -> tuple[Array, Array, Arra
 def _day_weights(days: int) -> Array:
     """Growth over time and a weekly rhythm."""
     day = np.arange(days)
-    return (1 + day / days) * _WEEKDAY_WEIGHTS[day % 7]
+    return (1 + day / days) * WEEKDAY_WEIGHTS[day % 7]

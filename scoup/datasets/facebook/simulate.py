@@ -18,13 +18,11 @@ from scoup.datasets.facebook.couple import DAY_SECONDS
 from scoup.datasets.facebook.planted import Event, Friends, draw_events
 from scoup.records import Array
 from scoup.seeds import generator
-from scoup.simulate import write_planted, write_table
+from scoup.simulate import WEEKDAY_WEIGHTS, write_planted, write_table
 
 LAST_DAY = (date(2009, 1, 22) - date(1970, 1, 1)).days  # of the published posts
 # Of ordinary busy days: how many friends take part at least, and how fast larger ones get rare.
 MIN_SPREE_PARTNERS, SPREE_TAIL = 3, 3.0
-# Relative numbers of posts from Monday to Sunday, as in the real excerpt.
-_WEEKDAY_WEIGHTS = np.array([1.05, 1.12, 1.09, 1.06, 0.97, 0.68, 0.69])
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ def _draw_days(count: int, days: int, rng: np.random.Generator) -> Array:
     """Draw days with growth over time and a weekly rhythm."""
     day = np.arange(days)
     weekday = (LAST_DAY - days + 1 + day + 3) % 7  # 1 January 1970 was a Thursday
-    return _draw_weighted(((day + 1) / days) ** 2.5 * _WEEKDAY_WEIGHTS[weekday], count, rng)
+    return _draw_weighted(((day + 1) / days) ** 2.5 * WEEKDAY_WEIGHTS[weekday], count, rng)
 
 
 def _write_wall(

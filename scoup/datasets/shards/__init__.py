@@ -1,23 +1,18 @@
 """Shards: a user-supplied tensor that stays on disk, with matrices on its modes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
 from scoup import store
-from scoup.datasets import DataSource, Traits
+from scoup.datasets import Traits, files
 from scoup.datasets.files import ROLES_TEXT, Roles, Source, mode_of, roles_of
 from scoup.errors import ScoupError
 from scoup.specs import Spec
 
 MANIFEST_FILE = "manifest.json"
-SOURCE = DataSource(
-    folder="shards",
-    files=(),
-    origin="your own files",
-    licence="your own",
-    citation="none given",
-)
+SOURCE = replace(files.SOURCE, folder="shards")
 
 
 class Options(Spec):

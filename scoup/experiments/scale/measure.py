@@ -27,8 +27,6 @@ FOUND = Measure(
 )  # fmt: skip
 SAMPLED, STREAMED, IN_MEMORY, EARLY = "SCOUP", "streaming ALS", "ALS in memory", "ALS, same passes"
 HEAVIEST, ANYBODY = "heaviest users", "users at random"
-# One for each mode of events.
-PASSES_PER_SWEEP = 3
 MIN_EXPLAINED_SHARE, MIN_FOUND_SHARE = 0.99, 0.8
 
 
@@ -39,7 +37,7 @@ class Run:
     users: Array
     costs: Sequence[float]
     seconds: float
-    passes: int
+    passes: float
 
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
@@ -66,7 +64,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
 
 
 def _sampler(plan: PlanSpec, seed: int) -> SCOUP:
-    settings = {name: getattr(plan, name) for name in SCOUP._names() if hasattr(plan, name)}
+    settings = {name: getattr(plan, name) for name in SCOUP().get_params() if hasattr(plan, name)}
     return SCOUP(**settings, seed=seed)
 
 
@@ -88,14 +86,15 @@ def _costs(runs: dict[str, Run], scale: CostScale, context: Context) -> Iterator
         if run.passes:
             yield context.metric(PASSES, run.passes, contender=name)
     exact, sampled = runs[STREAMED], runs[SAMPLED]
+    per_sweep, sampled_passes = exact.passes / len(exact.costs), round(sampled.passes, 2)
     for sweep, cost in enumerate(exact.costs, start=1):
-        passes, share = sweep * PASSES_PER_SWEEP, scale.explained(cost)
+        passes, share = round(sweep * per_sweep, 2), scale.explained(cost)
         yield context.metric(EXPLAINED, share, contender=STREAMED, passes=passes)
     share = scale.explained(sampled.costs[-1])
-    yield context.metric(EXPLAINED, share, contender=SAMPLED, passes=sampled.passes)
-    sweeps = min(max(sampled.passes // PASSES_PER_SWEEP, 1), len(exact.costs))
+    yield context.metric(EXPLAINED, share, contender=SAMPLED, passes=sampled_passes)
+    sweeps = min(max(int(sampled.passes / per_sweep), 1), len(exact.costs))
     share = scale.explained(exact.costs[sweeps - 1])
-    yield context.metric(EXPLAINED, share, contender=EARLY, passes=sampled.passes)
+    yield context.metric(EXPLAINED, share, contender=EARLY, passes=sampled_passes)
 
 
 def _groups(

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import io
+from numbers import Real
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def attempt(rng, material):
         matrix = odd_array(rng)
     # Whoever asks for 2^63 repetitions gets them.
     for name, value in settings.items():
-        if isinstance(value, (int, np.integer)) and name != "seed":
-            settings[name] = min(value, 100)
+        if isinstance(value, Real) and name != "seed":
+            settings[name] = min(value, type(value)(100))
     with contextlib.redirect_stderr(io.StringIO()):
         kind(**settings).fit(CoupledData(tensor, {rng.choice((0, 0, 0, 0, 1, "a")): matrix}))
