@@ -132,7 +132,10 @@ def summary(results: Path) -> str:
     """Say what a run has made and what to open next."""
     figures = len(list((results / "plot").glob("*.svg")))
     lines = [
-        (results / "report.html", "open this first: scorecard, figures and tables in one page"),
+        (
+            results / "report.html",
+            "open this first: findings, figures and tables in one page",
+        ),
         (results / "plot", f"figures: {figures}, each as SVG, PDF and PNG"),
         (results / "experiments", "the metrics of every run, as JSON"),
         (results / "merge", "the models"),

@@ -4,6 +4,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jinja2
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from scoup import experiments, report
 from scoup.records import Provenance, SourceFile
+from scoup.report.gather import links_of
 from tests import tracked
 from tests.payloads import PAYLOADS, Shown, words
 from tests.workflow.conftest import ROOT
@@ -233,3 +235,24 @@ def test_findings_come_first_and_without_claims_there_is_no_scorecard():
     assert page.count("<figcaption>") == 2
     assert 'href="pages/anomaly/mine/seed0/index.html"' in page
     assert "claims on this data" in report.whole([CLAIM], [chapter], {}, "", "", found=found)
+
+
+def test_every_page_and_file_is_linked_from_the_folder_of_the_report(tmp_path):
+    folder = tmp_path / "results/pages/rank/mine/seed0"
+    folder.mkdir(parents=True)
+    for name in ("index.html", "table.csv", ".snakemake_timestamp"):
+        (folder / name).write_text("")
+    results = tmp_path / "results"
+    files = SimpleNamespace(
+        pages=[str(folder)],
+        figures=[str(results / "plot/rank.svg")],
+        metrics=[str(results / "experiments/rank/mine/seed0.json")],
+        data=[],
+        scorecard=str(results / "scorecard.json"),
+    )
+    links = links_of(files, [str(results / "merge/mine/whole/full/seed0.npz")])
+    assert links["pages"] == ["pages/rank/mine/seed0/index.html"]
+    assert links["tables and images of pages"] == ["pages/rank/mine/seed0/table.csv"]
+    assert links["figures"] == ["plot/rank.svg", "plot/rank.pdf", "plot/rank.png"]
+    assert links["models"] == ["merge/mine/whole/full/seed0.npz"]
+    assert "data" not in links

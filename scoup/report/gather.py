@@ -50,7 +50,12 @@ def links_of(files: Any, models: Iterable[str]) -> dict[str, list[str]]:
 
     ``files`` are the inputs of the report's rule.
     """
-    pages = [path for folder in files.pages for path in sorted(Path(folder).iterdir())]
+    pages = [
+        path
+        for folder in files.pages
+        for path in sorted(Path(folder).iterdir())
+        if not path.name.startswith(".")  # Snakemake's own
+    ]
     figures = [Path(path).with_suffix(end) for path in files.figures for end in FIGURE_ENDINGS]
     groups = {
         "pages": [path for path in pages if path.suffix == ".html"],

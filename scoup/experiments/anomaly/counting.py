@@ -52,7 +52,7 @@ def counted_stars(posts: SparseTensor, count: int = MAX_COUNTED_STARS) -> list[F
 
 
 def usual_partners(posts: SparseTensor) -> dict[str, int]:
-    """Return the partners that 99 in 100 centres of each kind of star have at most.
+    """Return the partners that 9 in 10 centres of each kind of star have at most.
 
     >>> posts = SparseTensor(np.array([[0, 1, 1], [2, 2, 3], [0, 0, 0]]), np.ones(3), (4, 4, 2))
     >>> usual_partners(posts)
@@ -60,7 +60,7 @@ def usual_partners(posts: SparseTensor) -> dict[str, int]:
     """
     counts = {kind: count_partners(posts, mode)[1] for kind, mode in STAR_CENTRES.items()}
     return {
-        kind: int(np.quantile(partners, 0.99, method="higher")) if partners.size else 0
+        kind: int(np.quantile(partners, 0.9, method="higher")) if partners.size else 0
         for kind, partners in counts.items()
     }
 

@@ -115,9 +115,10 @@ def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure
     """Draw the number of groups and of slices by chance, and the courses of the largest groups."""
     table = style.frame(metrics)
     drawing, grid = style.panels(3, height=2.9)
-    _bars(grid[0, 0], table[table.name == GROUPS.name], "groups")
-    _bars(grid[0, 1], table[table.name == FRIENDS.name], "friends among silent\nmembers (share)")
     facts = material[0][0]
+    words, friends = facts["controls"], "friends among silent\nmembers (share)"
+    _bars(grid[0, 0], table[table.name == GROUPS.name], "groups", words)
+    _bars(grid[0, 1], table[table.name == FRIENDS.name], friends, words)
     for number, course in enumerate(facts["courses"][:MAX_COURSES]):
         starts = facts["slice_starts"]
         days = [date.fromisoformat(day) for day in starts] if facts["calendar"] else starts
@@ -135,12 +136,13 @@ def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure
     return drawing
 
 
-def _bars(axes: Axes, table: pd.DataFrame, label: str) -> None:
+def _bars(axes: Axes, table: pd.DataFrame, label: str, words: Mapping[str, str]) -> None:
     controls = [name for name in CONTROL_ORDER if name in set(table.control)]
     middle = [table[table.control == name].value.median() for name in controls]
     axes.barh(range(len(controls)), middle, color=style.COLOURS[0], height=0.6)
     axes.bar_label(axes.containers[0], fmt="%.2g", fontsize=8, padding=2)  # type: ignore[arg-type]
-    axes.set_yticks(range(len(controls)), [name.replace(" ", "\n") for name in controls])
+    ticks = [words.get(name, name).replace(" ", "\n") for name in controls]
+    axes.set_yticks(range(len(controls)), ticks)
     axes.set_xlim(0, 1.25 * max(middle, default=0) or 1)
     axes.invert_yaxis()
     axes.set_xlabel(label)

@@ -1,10 +1,11 @@
 """The largest bursts with all members and dates, and the groups."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scoup.experiments.anomaly.kinds import ANOMALIES
-from scoup.experiments.anomaly.rows import column_name
+from scoup.experiments.anomaly.rows import column_name, first_members
 from scoup.records import Metric
 from scoup.report import Section, Table
 
@@ -18,12 +19,15 @@ def findings(facts: Mapping[str, Any], metrics: Sequence[Metric]) -> Section:
     words = {**{kind: kind for kind in ANOMALIES}, **facts["words"]}
     bursts = [row for row in facts["rows"] if row["kind"] in words.values()]
     columns = [*COLUMNS, *map(column_name, _who_first(facts["names"]))]
-    shown = [{column: row[column] for column in columns} for row in bursts[:MAX_ROWS]]
+    shown = [
+        {column: first_members(row[column]) for column in columns} for row in bursts[:MAX_ROWS]
+    ]
     if not bursts:
         return Section("no bursts", points=[_usual(facts), _groups(facts)])
-    heading = f"{len(bursts)} bursts, the largest of size {bursts[0]['size']:.0f}"
+    heading = f"{len(bursts)} bursts listed, the largest of size {bursts[0]['size']:.0f}"
     points = [_sentence(bursts[0], facts), _usual(facts), _groups(facts)]
-    return Section(heading, points=points, tables=[Table.of(shown)])
+    table = replace(Table.of(shown), caption=f"first {len(shown)}; the page lists all, in full")
+    return Section(heading, points=points, tables=[table])
 
 
 def _who_first(names: Sequence[str]) -> list[str]:
@@ -57,8 +61,8 @@ def _usual(facts: Mapping[str, Any]) -> str:
     whom, who, when = facts["names"]
     most = facts["usual"]
     return (
-        f"99 in 100 times a {who} has at most {most['star-out']} {whom}s on a {when}, and a {whom} "
-        f"at most {most['star-in']} {who}s."
+        f"For scale: 9 in 10 times one {who} has at most {most['star-out']} {whom}s on one {when}, "
+        f"and one {whom} at most {most['star-in']} {who}s."
     )
 
 

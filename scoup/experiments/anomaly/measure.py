@@ -6,6 +6,7 @@ planted stars and groups as well; they are used here to judge, and only here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +16,15 @@ from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.claims import claims
 from scoup.experiments.anomaly.counting import Name, counted_stars, usual_partners
-from scoup.experiments.anomaly.detect import detect
+from scoup.experiments.anomaly.detect import Table, detect
 from scoup.experiments.anomaly.groups import find_groups, planted_groups, slice_length
-from scoup.experiments.anomaly.kinds import DAY, WALL, best_first
-from scoup.experiments.anomaly.order import arranged, order_of
+from scoup.experiments.anomaly.kinds import DAY, WALL, Finding, best_first
+from scoup.experiments.anomaly.order import EventOrder, arranged, order_of
 from scoup.experiments.anomaly.rows import best_panels, calendar, group_facts, table_rows
 from scoup.experiments.anomaly.score import (
-    CONTROLS,
     GROUPS,
     SHUFFLED_LINKS,
+    control_words,
     describe_tables,
     entries,
     matrix_gains,
@@ -46,7 +47,6 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     order = order_of(inputs.dataset.labels[: inputs.dataset.data.ndim])
     dataset = arranged(inputs.dataset, order)
     posts, labels = _posts(dataset), dataset.labels[:3]
-    names = [label.name for label in labels]
     tables = {plan: detect(inputs.model(plan), posts, order.modes) for plan in spec.plans}
     stars = counted_stars(posts)
     planted = planted_stars(inputs.planted, labels[WALL].ids)
@@ -55,9 +55,6 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     lists = star_lists(tables, stars)
     if "links" in inputs.parts:
         lists[SHUFFLED_LINKS] = _read_names(inputs.parts["links"])
-    everything = best_first([*stars, *(f for table in tables.values() for f in table.findings)])
-    words = order.words(names)
-    rows = table_rows(everything, labels, words)
     metrics = [
         *describe_tables(tables, context),
         *score(lists, stars, planted, context),
@@ -66,6 +63,26 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     ]
     facts = {
         **vars(context),
+        **_table_facts(tables, stars, dataset, order),
+        **group_facts(groups, dataset, length),
+        "chance": {
+            word: sum(metric.value for metric in pick(metrics, GROUPS.name, control=name))
+            for name, word in control_words([label.name for label in labels]).items()
+        },
+    }
+    return Outcome(metrics, facts, notes={"plans": spec.plans})
+
+
+def _table_facts(
+    tables: Mapping[str, Table], stars: Sequence[Finding], dataset: Dataset, order: EventOrder
+) -> dict[str, Any]:
+    """Return the ranked table, and what figures and pages need to show it in the data's words."""
+    posts, labels = _posts(dataset), dataset.labels[:3]
+    names = [label.name for label in labels]
+    words = order.words(names)
+    everything = best_first([*stars, *(f for table in tables.values() for f in table.findings)])
+    rows = table_rows(everything, labels, words)
+    return {
         "rows": rows,
         # A file sorts the keys of a row, so their order is stored separately.
         "columns": list(rows[0]) if rows else [],
@@ -73,15 +90,10 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
         "sizes": list(posts.shape),
         "names": names,
         "words": dict(words),
+        "controls": control_words(names),
         "usual": usual_partners(posts),
         "calendar": calendar(labels[DAY].ids),
-        **group_facts(groups, dataset, length),
-        "chance": {
-            name: sum(metric.value for metric in pick(metrics, GROUPS.name, control=name))
-            for name in CONTROLS.values()
-        },
     }
-    return Outcome(metrics, facts, notes={"plans": spec.plans})
 
 
 def measure_part(inputs: Inputs, spec: Spec, part: str, seed: int) -> dict[str, Array]:

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoup import report
-from scoup.experiments.anomaly.rows import column_name
+from scoup.experiments.anomaly.rows import column_name, first_members
 from scoup.records import Array
-
-MAX_WORDS = 12  # of a cell of communities and conversations; the files have all
 
 
 def page(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, bytes]:
@@ -38,9 +36,7 @@ def _shortened(
         return dict(row)
     short = dict(row)
     for name in map(column_name, names):
-        members = str(row[name]).split(" ")
-        if len(members) > MAX_WORDS:
-            short[name] = " ".join([*members[:MAX_WORDS], f"and {len(members) - MAX_WORDS} more"])
+        short[name] = first_members(row[name])
     return short
 
 

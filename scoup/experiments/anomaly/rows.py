@@ -11,6 +11,7 @@ from scoup.experiments.anomaly.kinds import DAY, NAMED_BY, POSTER, WALL, Finding
 from scoup.records import Array, Labels
 
 Row = dict[str, Any]
+MAX_MEMBERS_SHOWN = 12  # where not all are shown; the files have all
 OTHER_COLUMNS = (
     "place", "kind", "found by", "score", "size", "posts", "count", "components", "from",
 )  # fmt: skip
@@ -56,7 +57,21 @@ def column_name(mode: str) -> str:
 
 
 def _members(finding: Finding, mode: int, labels: Sequence[Labels]) -> str:
-    return " ".join(str(labels[mode].ids[index]) for index in finding.members[mode])
+    texts = [str(labels[mode].ids[index]) for index in finding.members[mode]]
+    return ("; " if any(" " in text for text in texts) else " ").join(texts)
+
+
+def first_members(cell: Any) -> Any:
+    """Return the members in a cell, the first of many.
+
+    >>> first_members("ann bob"), first_members("; ".join(["a b"] * 14))[-15:]
+    ('ann bob', 'a b; and 2 more')
+    """
+    mark = "; " if "; " in str(cell) else " "
+    if not isinstance(cell, str) or len(members := cell.split(mark)) <= MAX_MEMBERS_SHOWN:
+        return cell
+    more = f"and {len(members) - MAX_MEMBERS_SHOWN} more"
+    return mark.join([*members[:MAX_MEMBERS_SHOWN], more])
 
 
 def group_rows(groups: Sequence[Group], dataset: Dataset, length: int) -> list[Row]:

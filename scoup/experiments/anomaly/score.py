@@ -54,6 +54,16 @@ CONTROLS = {"rewired": REWIRED, "shuffled": SHUFFLED}
 SHUFFLED_LINKS = "matrix rows shuffled"
 
 
+def control_words(names: Sequence[str]) -> dict[str, str]:
+    """Return what controls are called on data with other modes than walls, posters and days.
+
+    >>> control_words(["receiver", "sender", "week"])["posters rewired"]
+    'senders rewired'
+    """
+    _, who, when = names
+    return {REWIRED: f"{who}s rewired", SHUFFLED: f"{when}s shuffled"}
+
+
 def entries(findings: Sequence[Finding]) -> list[Name]:
     """Return the names of the entries that are compared, the first of the table."""
     return [star_name(finding) for finding in findings[: max(DEPTHS)]]

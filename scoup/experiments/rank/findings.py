@@ -19,11 +19,11 @@ def findings(facts: Mapping[str, Any], metrics: Sequence[Metric]) -> Section:
 
 
 def component_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return one row per component with its strongest labels in each mode, opposites marked by -.
+    """Return one row per component with its strongest labels in each mode.
 
     >>> row = {"component": 1, "mode": "day", "label": "Sun", "loading": -0.5, "weight": 2.0}
     >>> component_table([row]).rows
-    [[1, 2.0, '-Sun']]
+    [[1, 2.0, 'Sun (negative)']]
     """
     modes = list(dict.fromkeys(row["mode"] for row in rows))
     components = list(dict.fromkeys(row["component"] for row in rows))
@@ -37,4 +37,10 @@ def component_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> str:
     strongest = [row for row in rows if row["loading"] != 0][:MAX_LABELS]
-    return ", ".join(f"{'-' if row['loading'] < 0 else ''}{row['label']}" for row in strongest)
+    if not strongest:
+        return ""
+    if all(row["loading"] < 0 for row in strongest):
+        return ", ".join(str(row["label"]) for row in strongest) + " (negative)"
+    return ", ".join(
+        f"{row['label']}{' (negative)' if row['loading'] < 0 else ''}" for row in strongest
+    )
