@@ -262,7 +262,7 @@ class CoupledData:
     tensor_mask: Any = None
     matrix_masks: Mapping[int, Any] | None = None
     weights: str | Sequence[float] = "paper"
-    labels: Sequence[Any] = ()
+    labels: Any = ()
     blocks: tuple[Block, ...] = field(init=False)
     block_weights: tuple[float, ...] = field(init=False)
 
@@ -313,7 +313,7 @@ class CoupledData:
         """The mode of each matrix, in the order of the side factors."""
         return [block.factors[0] for block in self.blocks[1:]]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """Type in which factors are computed: float32 only when every block is."""
         return np.result_type(*(block.values.dtype for block in self.blocks))
@@ -640,7 +640,7 @@ def _select(values: Any, indices: Sequence[Array]) -> Any:
         return None
     if isinstance(values, (HeldOut, Observed)):
         return type(values)(values.cells.select(indices))
-    if isinstance(values, SparseTensor):
+    if isinstance(values, (SparseTensor, StreamedTensor)):
         return values.select(indices)
     from scoup.kernels import extract  # numba takes longer to load than most jobs that select none
 

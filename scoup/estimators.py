@@ -128,6 +128,7 @@ class SCOUP(Model):
       sampled.
     - ``side_sampling``: the same for the columns of matrices, ``{mode: s}``; by default as the
       mode.
+    - ``cells``: raise the factors above 1 until a sample holds at most so many cells of the tensor.
     - ``repetitions``, ``shared``: number of samples r, and the fraction p of indices common to all.
     - ``merge``: ``joint`` (one permutation for all factors), ``paper`` (Algorithm 3 as printed) or
       ``authors`` (by the first factor, as in the authors' program).
@@ -148,8 +149,9 @@ class SCOUP(Model):
     """
 
     def __init__(
-        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None, repetitions: int = 4,
-        shared: float = 0.35, merge: str = "joint", finish: str = "none", rise: float = 0.01,
+        self, rank: int = 2, *, sampling: Any = 2, side_sampling: Any = None,
+        cells: int | None = None, repetitions: int = 4, shared: float = 0.35,
+        merge: str = "joint", finish: str = "none", rise: float = 0.01,
         solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
         constraints: Any = None, seed: int | None = 0, random_state: Any = None, jobs: int = 1,
         progress: bool = False,
@@ -157,6 +159,7 @@ class SCOUP(Model):
         self.rank = rank
         self.sampling = sampling
         self.side_sampling = side_sampling
+        self.cells = cells
         self.repetitions = repetitions
         self.shared = shared
         self.merge = merge

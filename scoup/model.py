@@ -62,6 +62,8 @@ class Model(Parameters):
         if block == "tensor" and isinstance(rows, (SparseTensor, StreamedTensor)):
             return project.project_cells(factors, rows, mode, ridge, rule)
         dictionary = project.dictionary(factors, mode, block, position)
+        if block == "tensor" and np.ndim(rows) == len(factors.modes):
+            _check_sizes("rows", rows, factors, mode)
         return project.project(dictionary, rows, ridge, rule)
 
     def predict(
@@ -247,15 +249,19 @@ def _slices(data: CoupledData, mode: int) -> Any:
 
 def _check_slices(X: Any, factors: Factors) -> Array:
     """Return new slices of mode 0 as rows (n, cells of a slice), NaN where missing."""
-    sizes = tuple(len(mode) for mode in factors.modes[1:])
     if isinstance(X, (SparseTensor, StreamedTensor)):
         hint = "for cells of the fitted indices pass CoupledData or Cells"
         raise ScoupError.expected("X", "a dense array of new slices", "a sparse tensor", hint)
-    shape = np.shape(X)
-    if shape[1:] != sizes:
-        expected = f"slices of {' x '.join(map(str, sizes))}, as fitted"
-        raise ScoupError.expected("X", expected, f"shape {shape}")
+    _check_sizes("X", X, factors, 0)
     return project.check_rows(X)
+
+
+def _check_sizes(name: str, slices: Any, factors: Factors, mode: int) -> None:
+    """Refuse slices (n, other modes) of other sizes than those of the fit."""
+    sizes = tuple(len(factor) for n, factor in enumerate(factors.modes) if n != mode)
+    if np.shape(slices)[1:] != sizes:
+        expected = f"slices of {' x '.join(map(str, sizes))}, as fitted"
+        raise ScoupError.expected(name, expected, f"shape {np.shape(slices)}")
 
 
 def _predict_halves(slices: Array, factors: Factors) -> Array:

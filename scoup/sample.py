@@ -8,13 +8,14 @@ to all repetitions; both are drawn without replacement with probability proporti
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
 from scoup import kernels
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.kernels.membership import count_members, sample_masks
 from scoup.records import Array, Sample
 from scoup.seeds import generator
 from scoup.specs import SampleSpec
@@ -22,6 +23,9 @@ from scoup.streamed import StreamedTensor
 from scoup.tensor import SparseTensor
 
 log = logging.getLogger(__name__)
+
+# A budget of cells: how many samples are counted, and the ratio of the factors of two of them.
+RUNGS, RUNG = 32, 2**0.25
 
 
 def densities(data: CoupledData) -> list[Array]:
@@ -111,15 +115,61 @@ def draw(
     density = densities(data) if density is None else density
     # A block of zeros has no mass anywhere: its indices are drawn alike.
     density = [vector if vector.any() else np.ones(len(vector)) for vector in density]
-    quotas = [
-        quota(d, s, spec.shared, spec.rank)
-        for d, s in zip(density, sampling_of(data, spec), strict=True)
-    ]
+    return _draw(density, sampling_within(data, spec, seed, density), spec, seed, spec.repetitions)
+
+
+def sampling_within(
+    data: CoupledData, spec: SampleSpec, seed: int, density: Sequence[Array]
+) -> list[float]:
+    """Return the sampling factors, raised until the first repetition holds ``spec.cells`` at most.
+
+    Biased draws take heavy indices, so how many cells a factor leaves is counted: 32 samples, each
+    with all factors above 1 larger by the fourth root of 2, in one pass over a tensor on disk.
+
+    >>> data = CoupledData(np.ones((8, 8, 8)))
+    >>> spec = SampleSpec(rank=1, sampling=(2, 2, 1), cells=72)
+    >>> [round(s, 2) for s in sampling_within(data, spec, 0, densities(data))]
+    [2.83, 2.83, 1.0]
+    """
+    factors = sampling_of(data, spec)
+    if spec.cells is None:
+        return factors
+    ladder = [[s * RUNG**k if s > 1 else s for s in factors] for k in range(RUNGS)]
+    trials = [_draw(density, rung, spec, seed, 1)[0].indices[: data.ndim] for rung in ladder]
+    counts = _count_cells(data.blocks[0].values, trials)
+    fitting = [rung for rung, count in zip(ladder, counts, strict=True) if count <= spec.cells]
+    if not fitting:
+        expected = f"{min(counts):,} or more with these sampling factors"
+        raise ScoupError.expected("cells", expected, f"{spec.cells:,}", "raise one or the other")
+    return fitting[0]
+
+
+def _count_cells(
+    values: Array | SparseTensor | StreamedTensor, samples: Sequence[Sequence[Array]]
+) -> list[int]:
+    """Return how many cells each sample holds; of a dense tensor, zeros count as well."""
+    if isinstance(values, StreamedTensor):
+        return values.count_all(samples)
+    if not isinstance(values, SparseTensor):
+        return [prod(len(index) for index in indices) for indices in samples]
+    masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(values.shape))
+    return count_members(list(values.coords), masks, len(samples)).tolist()
+
+
+def _draw(
+    density: Sequence[Array],
+    sampling: Sequence[float],
+    spec: SampleSpec,
+    seed: int,
+    repetitions: int,
+) -> list[Sample]:
+    """Draw the index sets of the first ``repetitions``."""
+    quotas = [quota(d, s, spec.shared, spec.rank) for d, s in zip(density, sampling, strict=True)]
     common = tuple(
         draw_biased(d, q.common, generator(seed, "common", position))
         for position, (d, q) in enumerate(zip(density, quotas, strict=True))
     )
-    return [_repetition(k, density, quotas, common, seed) for k in range(spec.repetitions)]
+    return [_repetition(k, density, quotas, common, seed) for k in range(repetitions)]
 
 
 def _repetition(

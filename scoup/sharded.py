@@ -26,7 +26,7 @@ from scoup import store
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.kernels.columns import Batch, aligned_rows, cell_sums, run_sums
 from scoup.kernels.fibres import read_only
-from scoup.kernels.membership import MASK_BITS, members_of, sample_masks
+from scoup.kernels.membership import MASK_BITS, count_members, members_of, sample_masks
 from scoup.kernels.rows import padded_zeros
 from scoup.machine import available_bytes, kernel_threads, one_thread
 from scoup.manifest import (
@@ -172,16 +172,12 @@ class ShardedTensor(StreamedTensor):
     def count_all(self, samples: Sequence[Sequence[Array]]) -> list[int]:
         """Return the number of cells of each sample (at most 64 of them), in one pass."""
         masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
-        bits = np.arange(len(samples), dtype=np.uint64)
 
         def work(shard: Shard) -> Array:
-            counts = np.zeros(len(samples), np.int64)
-            for batch in self.read(shard):
-                member, times = np.unique(members_of(batch.columns, masks), return_counts=True)
-                counts += times @ ((member[:, None] >> bits) & np.uint64(1)).astype(np.int64)
-            return counts
+            cells = self.read(shard)
+            return np.sum([count_members(b.columns, masks, len(samples)) for b in cells], axis=0)
 
-        return [int(count) for count in sum(self._pass(work))]
+        return np.sum(list(self._pass(work)), axis=0).tolist()
 
     def extract(self, samples: Sequence[Sequence[Array]]) -> Iterator[list[Cells]]:
         """Yield of each shard the cells of each sample, numbered by their positions in it."""

@@ -288,6 +288,11 @@ class SampleSpec(Spec):
         None,
         description="the same for the columns of matrices, by mode; null: the factor of the mode",
     )
+    cells: Count | None = Field(
+        None,
+        description="largest number of the tensor's cells in the sample of the first repetition: "
+        "sampling factors above 1 grow until it fits; null: no limit",
+    )
     shared: Share = Field(0.35, description="fraction p of each sample that all repetitions share")
     repetitions: Count = Field(4, description="number of samples r, one job each")
 

@@ -152,6 +152,8 @@ def test_transform_gives_the_features_of_fit_transform(estimator, arrays):
     features = estimator.fit_transform(X, Y)
     np.testing.assert_allclose(features, estimator.transform(X), atol=1e-10)
     np.testing.assert_allclose(features[:3], estimator.transform(X[:3]), atol=1e-10)
+    with pytest.raises(ScoupError, match="rows: expected slices of 7 x 6, as fitted, got shape"):
+        estimator.transform(X.swapaxes(1, 2))
     parts = CoupledData(np.where(np.abs(X) > 1.0, np.nan, X), {0: Y})
     assert estimator.transform(parts).shape == (12, 2)
     model = np.tensordot(features, estimator.components_, 1)

@@ -27,7 +27,7 @@ from scoup.store import write_npz
 KINDS = members("scoup.datasets")
 OPTIONS = {
     "brainq": [{}, {"thin": 2, "subjects": ["P2", "P1"]}, {"grid": "compact"}],
-    "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}],
+    "facebook": [{}, {"coupled": []}, {"coupled": [1, 0]}, {"shards": 3}],
     "files": [{"tensor": "posts.csv"}],
     "shards": [
         {"tensor": "cells.shards"},

@@ -175,8 +175,17 @@ def test_labels_of_the_data_name_the_loadings():
     ]:
         with pytest.raises(ScoupError, match=re.escape(words)):
             model.top(*arguments)
-    with pytest.raises(ScoupError, match="labels: expected one entry per factor, of sizes"):
-        CoupledData(data.tensor, labels=[["a", "b"]])
+    for wrong, words in [
+        (
+            [["a", "b"]],
+            "labels: expected one entry per factor, of sizes (6, 5, 4), got ['mode0: 2']",
+        ),
+        ({0: "abcdef"}, "labels: expected a list with one entry per factor, got dict"),
+        ([5, None, None], "labels of mode0: expected a list of ids or None, got 5"),
+    ]:
+        with pytest.raises(ScoupError, match=re.escape(words)):
+            CoupledData(data.tensor, labels=wrong)
+    assert CoupledData(data.tensor, labels=None).labels == ()
 
 
 def test_rows_that_were_never_sampled_are_not_among_the_strongest():

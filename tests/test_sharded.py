@@ -15,9 +15,10 @@ from scoup.merges._shared import sampled_rows
 from scoup.metrics import core_consistency
 from scoup.records import Labels
 from scoup.restrict import restrict_tensor
-from scoup.sample import densities
+from scoup.sample import densities, draw
 from scoup.shard import shard_tensor, write_shards
 from scoup.sharded import ShardedTensor
+from scoup.specs import SampleSpec
 from scoup.tensor import SparseTensor
 from tests.planted import planted
 
@@ -138,6 +139,17 @@ def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
     assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
 
 
+def test_a_budget_of_cells_gives_the_same_samples_on_disk(sides):
+    spec = SampleSpec(rank=2, sampling=(1.5, 1.5, 1), cells=500, repetitions=2)
+    drawn = [draw(side, spec, seed=0) for side in sides]
+    counts = [sides[1].tensor.select(sample.indices[:3]).nnz for sample in drawn[1]]
+    assert counts[0] <= 500 < sides[1].tensor.nnz / 1.5**2
+    for ours, theirs in zip(*drawn, strict=True):
+        assert [i.tobytes() for i in ours.indices] == [i.tobytes() for i in theirs.indices]
+    with pytest.raises(ScoupError, match=r"cells: expected .* or more with these sampling factors"):
+        draw(sides[0], spec.model_copy(update={"cells": 1}), seed=0)
+
+
 def test_als_finds_the_same_model_on_disk(sides):
     models = [CMTF(2, init="random", max_iter=8, tol=0).fit(side) for side in sides]
     assert_same_factors(*(model.factors_ for model in models))
@@ -147,6 +159,17 @@ def test_als_finds_the_same_model_on_disk(sides):
     assert np.isclose(*cores, rtol=1e-8)
     rows = np.ones((1, sides[0].sizes[-1]))
     assert np.allclose(*(model.predict(rows) for model in models), rtol=1e-8)
+
+
+def test_matrices_may_be_on_disk_too(sides, tmp_path):
+    tensor, matrix = (sides[1].tensor, sides[1].matrices[0][0])
+    likes = SparseTensor.from_dense(np.where(np.abs(matrix) > 0.3, matrix, 0))
+    on_disk = CoupledData(sides[0].tensor, {0: shard_tensor(likes, tmp_path, 40)})
+    in_memory = CoupledData(tensor, {0: likes})
+    plan = {"init": "random", "max_iter": 4}
+    for model in (CMTF(2, tol=0, **plan), SCOUP(2, finish="complete", **plan)):
+        ours = model.fit(on_disk).factors_
+        assert_same_factors(ours, model.fit(in_memory).factors_)
 
 
 def test_als_takes_two_passes_per_sweep(sides):

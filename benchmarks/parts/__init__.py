@@ -1,6 +1,16 @@
 """The parts of the benchmark, in the order in which they run: name -> function() -> Outcome."""
 
-from benchmarks.parts import dense, growth, kernels, memory, missing, nonnegative, small, sparse
+from benchmarks.parts import (
+    dense,
+    growth,
+    kernels,
+    memory,
+    missing,
+    nonnegative,
+    small,
+    sparse,
+    workers,
+)
 
 PARTS = {
     "kernels": kernels.measure,
@@ -14,4 +24,5 @@ PARTS = {
     "memory": memory.measure,
     "folds": dense.measure_folds,
     "small": small.measure,
+    "workers": workers.measure,
 }

@@ -36,6 +36,18 @@ def members_of(columns: Sequence[Array], masks: tuple[Array, ...]) -> Array:
     return member
 
 
+def count_members(columns: Sequence[Array], masks: tuple[Array, ...], samples: int) -> Array:
+    """Return how many cells each of the samples holds.
+
+    >>> masks = np.array([1, 0, 3], np.uint64), np.array([1, 1], np.uint64)
+    >>> count_members(np.array([[0, 1, 2], [0, 0, 1]], np.int32), masks, 2).tolist()
+    [2, 0]
+    """
+    member, times = np.unique(members_of(columns, masks), return_counts=True)
+    bits = (member[:, None] >> np.arange(samples, dtype=np.uint64)) & np.uint64(1)
+    return times @ bits.astype(np.int64)
+
+
 @rows.jit
 def _intersect(columns, masks, member):
     """``member[t] = AND over modes of masks[n][columns[n][t]]``."""

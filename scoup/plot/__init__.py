@@ -4,14 +4,16 @@
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scoup import store
 from scoup.experiments import drawing
 from scoup.plot import style
 from scoup.plot.door import Figure, rcParams
-from scoup.plot.models import components, losses, match
 from scoup.records import Metric
+
+if TYPE_CHECKING:
+    from scoup.plot.models import components, losses, match
 
 __all__ = ["components", "draw", "losses", "match", "save"]
 
@@ -47,3 +49,12 @@ def save(figure: Figure, *paths: store.PathLike) -> None:
             kind = str(path).rsplit(".", 1)[1]
             with store.atomic(path) as temporary:
                 figure.savefig(temporary, format=kind, metadata=METADATA[kind], bbox_inches=box)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a figure of models on first use: jobs that draw metrics need no estimator."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from scoup.plot import models
+
+    return getattr(models, name)

@@ -26,9 +26,10 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
     """Draw a panel per factor and a curve per component, each scaled to a largest loading of 1.
 
     ``modes`` chooses some of ``[*modes, *sides]``, by position or by the name of their labels.
-    Signs are those that are easiest to read. Rows that were never sampled are left out.
+    Signs are those that are easiest to read. Rows that were never sampled are left out. A
+    ``caption`` stands below, in red if it says that the data is simulated.
     """
-    tables = to_frames(upright(_factors(model)), model.labels_)
+    tables = to_frames(upright(_fitted(model).factors_), model.labels_)
     del tables[WEIGHTS]
     names = [_name(mode, list(tables)) for mode in modes] or list(tables)
     columns = 2 if len(names) == 4 else min(len(names), MAX_COLUMNS)
@@ -43,13 +44,14 @@ def components(model: Estimator, modes: Sequence[int | str] = (), caption: str =
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=7)
         if caption:
-            figure.supxlabel(caption, fontsize=8, color=SIMULATED)
+            colour = SIMULATED if "simulated" in caption else style.GREY
+            figure.supxlabel(caption, fontsize=8, color=colour)
     return figure
 
 
 def losses(model: Estimator) -> Figure:
     """Draw the cost after every sweep; of SCOUP, a curve for the fit of every repetition."""
-    _factors(model)
+    _fitted(model)
     reports = model.report_.fits if isinstance(model, SCOUP) else [model.report_]
     with style.applied():
         figure, grid = style.panels(1)
@@ -92,13 +94,15 @@ def match(model: Estimator | Factors, other: Estimator | Factors) -> Figure:
 
 
 def _factors(model: Any) -> Factors:
-    if isinstance(model, Factors):
-        return model
+    return model if isinstance(model, Factors) else _fitted(model).factors_
+
+
+def _fitted(model: Any) -> Estimator:
     if not isinstance(model, CMTF | SCOUP):
         raise ScoupError.expected("model", "a fitted CMTF or SCOUP", type(model).__name__)
     if not hasattr(model, "factors_"):
         raise NotFittedError.of(model)
-    return model.factors_
+    return model
 
 
 def _name(mode: int | str, names: list[str]) -> str:

@@ -70,7 +70,7 @@ class Labels:
         return Labels(self.name, np.asarray(self.ids)[index], columns, self.role)
 
 
-def as_labels(labels: Sequence[Any], order: int, sizes: Sequence[int]) -> tuple[Labels, ...]:
+def as_labels(labels: Sequence[Any] | None, order: int, sizes: Sequence[int]) -> tuple[Labels, ...]:
     """Return one :class:`Labels` per factor, of ``order`` modes and then sides, or none at all.
 
     An entry may be Labels, a list of ids, or None for numbers.
@@ -78,22 +78,27 @@ def as_labels(labels: Sequence[Any], order: int, sizes: Sequence[int]) -> tuple[
     >>> as_labels([["a", "b"], None], order=1, sizes=(2, 9))
     (Labels('mode0': a, b), Labels('side0': 0, 1, 2, ... 9 in all))
     """
-    if not len(labels):
+    if labels is None or (isinstance(labels, (list, tuple)) and not labels):
         return ()
+    if not isinstance(labels, (list, tuple)):
+        kind = type(labels).__name__
+        raise ScoupError.expected("labels", "a list with one entry per factor", kind)
     names = [f"mode{n}" if n < order else f"side{n - order}" for n in range(len(labels))]
     entries = []
     for name, entry, size in zip(names, labels, (*sizes, *[0] * len(labels)), strict=False):
         ids = np.arange(size) if entry is None else entry
-        entries.append(ids if isinstance(ids, Labels) else Labels(name, _plain_ids(ids)))
+        entries.append(ids if isinstance(ids, Labels) else Labels(name, _plain_ids(name, ids)))
     if tuple(map(len, entries)) != tuple(sizes):
         got = [f"{label.name}: {len(label)}" for label in entries]
         raise ScoupError.expected("labels", f"one entry per factor, of sizes {tuple(sizes)}", got)
     return tuple(entries)
 
 
-def _plain_ids(ids: Any) -> Array:
+def _plain_ids(name: str, ids: Any) -> Array:
     """Return ids as an array of numbers, dates or words; pandas keeps words as objects."""
     array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ScoupError.expected(f"labels of {name}", "a list of ids or None", repr(ids))
     return array.astype(str) if array.dtype.hasobject else array
 
 

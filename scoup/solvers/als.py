@@ -8,6 +8,7 @@ missing cells the iterates are those of Algorithm 1.
 """
 
 from collections.abc import Sequence, Set
+from typing import cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -182,8 +183,9 @@ def _update_factor(
         term_gram = term.gram(flat, grams, position)
         if weight:
             gram = weight * term_gram if gram is None else _sum(gram, weight * term_gram)
-        if isinstance(term, StreamedTerm) and term.solves_rows(position) and not last:
-            on_disk = term, weight
+        streamed = isinstance(term, StreamedTerm) and term.solves_rows(position)
+        if streamed and not last and on_disk is None:
+            on_disk = cast(StreamedTerm, term), weight
             continue
         term_rhs = term.rhs(flat, position)
         if last:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from scoup.datasets import DataSource, RemoteFile, Traits, https_then_http
-from scoup.specs import Spec
+from scoup.specs import Spec, Whole
 
 WALL_FILE, LINKS_FILE = "facebook-wall.txt.gz", "facebook-links.txt.gz"
 ColumnOrder = Literal["owner_poster", "poster_owner"]
@@ -42,6 +42,10 @@ class Options(Spec):
     )
     coupled: tuple[Literal[0, 1], ...] = Field(
         (0,), description="modes that the friendships are coupled to: 0 (wall), 1 (poster)"
+    )
+
+    shards: Whole = Field(
+        0, description="number of shards, about, in which the tensor stays on disk; 0: in memory"
     )
 
     @field_validator("coupled")
@@ -107,7 +111,8 @@ SIZES = {
 def traits(options: Options) -> Traits:
     """Return what is known before any file is read."""
     roles = ("whom", "who", "when")
-    return Traits(("wall", "poster", "day"), sparse=True, matrices=options.coupled, roles=roles)
+    names, on_disk = ("wall", "poster", "day"), options.shards > 0
+    return Traits(names, sparse=True, matrices=options.coupled, on_disk=on_disk, roles=roles)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

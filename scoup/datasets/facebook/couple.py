@@ -1,5 +1,6 @@
 """Count posts per wall, poster and day, and couple them with the friendships."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +9,23 @@ from scoup.coupled import CoupledData, Dataset
 from scoup.datasets.facebook import LINKS_FILE, WALL_FILE, Options
 from scoup.datasets.facebook.read import Links, Wall, read_links, read_wall
 from scoup.records import Array, Labels, Provenance
+from scoup.shard import shard_tensor
 from scoup.tensor import SparseTensor
 
 DAY_SECONDS = 86_400
+SHARDS_FOLDER = "shards"
 
 
 def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
     """Read posts and friendships and couple them."""
     wall = read_wall(folder / WALL_FILE, options.columns)
-    return couple_posts(wall, read_links(folder / LINKS_FILE), options, provenance)
+    dataset = couple_posts(wall, read_links(folder / LINKS_FILE), options, provenance)
+    if not options.shards:
+        return dataset
+    posts = dataset.data.tensor
+    assert isinstance(posts, SparseTensor)
+    sharded = shard_tensor(posts, folder / SHARDS_FOLDER, -(-posts.nnz // options.shards))
+    return replace(dataset, data=CoupledData(sharded, dataset.data.matrices))
 
 
 def couple_posts(
