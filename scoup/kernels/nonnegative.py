@@ -17,6 +17,8 @@ from scoup.records import Array
 # A row is done when a pass gains less than this share of its first: within a fit, where the next
 # sweep continues, and where there is none.
 SWEEP_GAIN, LAST_GAIN = 0.1, 1e-14
+# A gain below this share of what the row explains is a rounding error.
+ROUNDING_GAIN = 1e-20
 # Passes before each solve of the support, and the most solves per row.
 PASSES, MAX_SOLVES = 4, 10
 # Rows that one chunk holds.
@@ -58,13 +60,15 @@ def solve_span(span, grams, rhs, least_gain, out):
     rank, columns = grams.shape[1], -(-grams.shape[1] // WIDTH) * WIDTH
     gram, inverse = np.zeros((rank, columns)), np.zeros(rank)
     row, gradient = np.empty(rank), np.zeros((1, columns))
+    work = np.empty((rank, rank)), np.empty(rank, np.int64), np.empty(rank)
+    system = gram, inverse
     first, last = span
     for i in range(first, last):
         if i == first or len(grams) > 1:
             set_system(grams[i if len(grams) > 1 else 0], gram, inverse)
         for f in range(rank):
             row[f] = max(np.float64(out[i, f]), 0.0)
-        solve_row(gram, inverse, rhs[i], least_gain, row, gradient)
+        solve_row(system, rhs[i], least_gain, row, gradient, work)
         for f in range(rank):
             out[i, f] = row[f]
 
@@ -83,19 +87,23 @@ def set_system(source, gram, inverse):
 
 
 @jit
-def solve_row(gram, inverse, right, least_gain, row, gradient):
+def solve_row(system, right, least_gain, row, gradient, work):
     """Improve one row, in place, by passes and solves; the row of a system of zeros is zero."""
+    gram, inverse = system
     if not inverse.any():
         row[:] = 0.0
     set_gradient(gram, right, row, gradient)
-    first_gain = 0.0
+    gain = pass_coordinates(gram, inverse, row, gradient)
+    explained = 0.0
+    for f in range(len(row)):
+        explained += row[f] * right[f]
+    limit = max(least_gain * gain, ROUNDING_GAIN * explained)
     for _ in range(MAX_SOLVES):
         for _ in range(PASSES):
-            gain = pass_coordinates(gram, inverse, row, gradient)
-            if gain <= least_gain * first_gain:
+            if gain <= limit:
                 return
-            first_gain = max(first_gain, gain)
-        if solve_support(gram, row, gradient):
+            gain = pass_coordinates(gram, inverse, row, gradient)
+        if solve_support(gram, row, gradient, work):
             set_gradient(gram, right, row, gradient)
 
 
@@ -130,13 +138,12 @@ def pass_coordinates(gram, inverse, row, gradient):
 
 
 @jit
-def solve_support(gram, row, gradient):
+def solve_support(gram, row, gradient, work):
     """Move to the minimum over the non-zero entries, or as far as all stay positive.
 
     Entries that depend on earlier ones stay where they are. Return whether the row moved.
     """
-    rank = len(row)
-    low, kept, step = np.empty((rank, rank)), np.empty(rank, np.int64), np.empty(rank)
+    low, kept, step = work
     size = factorize_support(gram, row, low, kept)
     for n in range(size):
         total = gradient[0, kept[n]]
