@@ -68,6 +68,10 @@ class StreamedTensor(ABC):
         the new row at once. The leading factor gives the size of the result only.
         """
 
+    @abstractmethod
+    def inner(self, factors: Sequence[Array]) -> float:
+        """Inner product with the model ``[[factors]]``, in float64 and in one pass."""
+
     def select(self, indices: Sequence[Array]) -> SparseTensor:
         """Return the sub-tensor ``X(I, J, K, ...)`` in memory, ordered as ``indices``."""
         return self.select_all([indices])[0]

@@ -266,11 +266,9 @@ class StreamedTerm(Term):
 
     def residual_loss(self, factors: Sequence[Array]) -> float:
         """See :meth:`Term.residual_loss`; one pass, and Gram matrices for the zeros."""
-        doubles = [factor.astype(np.float64, copy=False) for factor in factors]
-        mode = int(np.argmin([len(factor) for factor in doubles]))
-        explained = kernels.inner(self._product(doubles, mode), doubles[mode])
-        squares = float(_hadamard(grams_of(doubles)).sum())
-        return max(self.norm2 - 2.0 * ldexp(explained, -self.exponent) + squares, 0.0)
+        explained = ldexp(self._values.inner(factors), -self.exponent)
+        squares = float(_hadamard(grams_of(factors)).sum())
+        return max(self.norm2 - 2.0 * explained + squares, 0.0)
 
 
 class Units(NamedTuple):
@@ -449,7 +447,9 @@ def model_losses(terms: Sequence[Term], factors: Factors) -> list[float]:
     """
     flat = factors.flat
     tensor, *matrices = ([flat[k] for k in term.factors] for term in terms)
-    tensor[0] = tensor[0] * factors.weights.astype(np.float64)
+    # The shortest mode takes the weights, as the copy is in float64.
+    shortest_mode = min(range(len(tensor)), key=lambda n: len(tensor[n]))
+    tensor[shortest_mode] = tensor[shortest_mode] * factors.weights.astype(np.float64)
     return [term.residual_loss(own) for term, own in zip(terms, [tensor, *matrices], strict=True)]
 
 
