@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -95,13 +96,14 @@ def _costs(runs: dict[str, Run], scale: CostScale, context: Context) -> Iterator
         if run.passes:
             yield context.metric(PASSES, run.passes, contender=name)
     exact, sampled = runs[STREAMED], runs[SAMPLED]
-    per_sweep, sampled_passes = exact.passes / len(exact.costs), round(sampled.passes, 2)
+    # The last pass is for the final cost only.
+    per_sweep, sampled_passes = (exact.passes - 1) / len(exact.costs), round(sampled.passes, 2)
     for sweep, cost in enumerate(exact.costs, start=1):
-        passes, share = round(sweep * per_sweep, 2), scale.explained(cost)
+        passes, share = sweep * per_sweep, scale.explained(cost)
         yield context.metric(EXPLAINED, share, contender=STREAMED, passes=passes)
     share = scale.explained(sampled.costs[-1])
     yield context.metric(EXPLAINED, share, contender=SAMPLED, passes=sampled_passes)
-    sweeps = min(max(int(sampled.passes / per_sweep), 1), len(exact.costs))
+    sweeps = min(ceil(sampled_passes / per_sweep), len(exact.costs))
     share = scale.explained(exact.costs[sweeps - 1])
     yield context.metric(EXPLAINED, share, contender=EARLY, passes=sampled_passes)
 
