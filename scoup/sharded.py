@@ -226,11 +226,12 @@ class ShardedTensor(StreamedTensor):
         return self._sum(self._pass(work), mode, factors)
 
     def solve_rows(
-        self, factors: Sequence[Array], solve: SolveRows, later: int
+        self, factors: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
     ) -> tuple[Array, Array]:
         """See :meth:`StreamedTensor.solve_rows`; no row is divided between shards."""
         blocks, rank = self._blocks(factors), factors[0].shape[1]
-        solved = np.empty((self.shape[self.leading], rank), factors[self.leading].dtype)
+        shape, dtype = (self.shape[self.leading], rank), factors[self.leading].dtype
+        solved = np.empty(shape, dtype) if out is None else out
         blocks[self.leading] = read_only(solved)
         spans = dict(zip(self.manifest.shards, self.manifest.row_spans(), strict=True))
 

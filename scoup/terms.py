@@ -242,15 +242,18 @@ class StreamedTerm(Term):
         """Whether ``position`` is that of the leading mode."""
         return self.factors[self._values.leading] == position
 
-    def solve_rows(self, flat: Sequence[Array], solve: SolveRows, later: int) -> Array:
+    def solve_rows(
+        self, flat: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
+    ) -> Array:
         """Return the solved rows of the leading factor; the product for ``later`` is kept.
 
-        ``solve`` gets a range of rows and their right-hand side.
+        ``solve`` gets a range of rows and their right-hand side; ``out`` is overwritten by the
+        result.
         """
         factors, mode = [flat[k] for k in self.factors], self.factors.index(later)
         unit = ldexp(1.0, -self.exponent)
         solved, product = self._values.solve_rows(
-            factors, lambda rows, part: solve(rows, part * unit), mode
+            factors, lambda rows, part: solve(rows, part * unit), mode, out
         )
         factors[self._values.leading] = solved
         self._ahead = mode, factors, product
