@@ -19,6 +19,8 @@ BRAINQ_QUESTIONS = 218
 SMALL_BRAINQ = (60, 7_777, 9)
 # Relative noise that leaves 4 % of the squared norm explainable, as in the published images.
 NOISE_RATIO = 5.0
+# Non-negative data: dense, with two entries of its factors in five zero.
+PARTS_SHAPE, PARTS_RANK, PARTS_NOISE = (200, 150, 100), 10, 0.5
 FOUR_WAY = (8_000, 6_000, 400, 24)
 FOUR_WAY_CELLS = 1_000_000
 # A prime larger than any number of pairs: steps of it scatter neighbours.
@@ -116,6 +118,18 @@ def _around(rng: np.random.Generator, group: Array, size: int, rank: int) -> Arr
     """Draw indices near the centre of each event's group, heavy-tailed, on a ring of ``size``."""
     steps = rng.standard_cauchy(group.size) * size / (8 * rank)
     return (group * size // rank + np.clip(steps, -1e6, 1e6).astype(np.int64)) % size
+
+
+def parts(seed: int = 0) -> Array:
+    """Simulate a non-negative tensor of parts, with noise relative to its spread cut at zero."""
+    rng = generator(seed, "parts")
+    factors = [
+        rng.random((size, PARTS_RANK)) * (rng.random((size, PARTS_RANK)) < 0.6)
+        for size in PARTS_SHAPE
+    ]
+    tensor = np.einsum("if,jf,kf->ijk", *factors, optimize=True)
+    noise = PARTS_NOISE * tensor.std() * rng.standard_normal(tensor.shape)
+    return np.maximum(tensor + noise, 0.0)
 
 
 def start(shape: tuple[int, ...], rank: int, seed: int = 0) -> list[Array]:

@@ -22,6 +22,7 @@ def problem(name: str) -> CoupledData:
     """Return the data of a curve by name.
 
     ``brainq``, ``facebook``: coupled. ``wall``, ``four``: the sparse tensor alone, for the peers.
+    ``parts``: dense and non-negative.
     ``missing30`` ...: a small BrainQ with that percentage of its cells missing.
     """
     if name == "brainq":
@@ -34,12 +35,15 @@ def problem(name: str) -> CoupledData:
         )
     if name == "facebook":
         return facebook()
+    if name == "parts":
+        return CoupledData(data.parts())
     return CoupledData(data.load_wall() if name == "wall" else data.load_four_way())
 
 
-def start(coupled: CoupledData, rank: int) -> Factors:
+def start(coupled: CoupledData, rank: int, nonnegative: bool = False) -> Factors:
     """Return the random factors from which every contender starts."""
     flat = data.start(coupled.sizes, rank)
+    flat = [np.abs(factor) for factor in flat] if nonnegative else flat
     return Factors.from_flat(np.ones(rank), flat, coupled.owners)
 
 
@@ -51,7 +55,7 @@ def curve(
     Time after the last sweep, such as expanding a compressed mode, is added to every point.
     """
     coupled = problem(name)
-    first = None if own_start else start(coupled, rank)
+    first = None if own_start else start(coupled, rank, "constraints" in options)
     init = "parafac" if own_start else "random"
     spec = FitSpec(rank=rank, init=init, max_iter=sweeps, tol=tol, **options)
 

@@ -9,10 +9,13 @@ import numpy as np
 from benchmarks import data
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from scoup import CoupledData, kernels
+from scoup.constraints import Constraints
 from scoup.experiments.leave_two_out import folds, prepared
 from scoup.machine import release, serial_blas, threads
-from scoup.solvers import als, cd
-from scoup.terms import grams_of, terms_of
+from scoup.seeds import generator
+from scoup.solvers import Stopping, als, cd
+from scoup.solvers._nonnegative import improve
+from scoup.terms import Problem, grams_of, terms_of
 
 Run = Callable[[], dict[str, Any] | None]
 TIMED_SWEEPS = 5
@@ -30,9 +33,29 @@ def facebook(
     )
 
 
-def coupled_sweep(rank: int, dtype: str = "float64") -> Run:
+def coupled_sweep(rank: int, dtype: str = "float64", solver: str = "als") -> Run:
     """One coupled ALS sweep as in a fit: MTTKRPs, products with the matrix, solves and loss."""
-    return _sweep(facebook(dtype=dtype), rank)
+    return _sweep(facebook(dtype=dtype), rank, solver)
+
+
+def parts_sweep(rank: int, solver: str = "als") -> Run:
+    """One sweep over dense data of non-negative parts."""
+    return _sweep(CoupledData(data.parts()), rank, solver)
+
+
+def sample_sweep(rank: int, constraints: str | None = None) -> Run:
+    """One compiled sweep over a small dense problem, coupled to a matrix."""
+    rng = generator(0, "sample")
+    coupled = CoupledData(rng.random((20, 905, 9)), {0: rng.random((20, 73))})
+    problem = Problem.of(coupled, constraints=Constraints.of(constraints, coupled))
+    flat = [np.abs(factor) for factor in data.start(coupled.sizes, rank)]
+
+    def run() -> dict[str, float]:
+        begin = time.perf_counter()
+        solution = als.solve(problem, list(flat), Stopping(100, 0.0))
+        return {"seconds": (time.perf_counter() - begin) / len(solution.costs)}
+
+    return run
 
 
 def missing_sweep(rank: int, share: float = 0.0, solver: str = "als") -> Run:
@@ -45,8 +68,11 @@ def missing_sweep(rank: int, share: float = 0.0, solver: str = "als") -> Run:
 def _sweep(coupled: CoupledData, rank: int, solver: str = "als") -> Run:
     terms = terms_of(coupled)
     flat = [factor.astype(coupled.dtype) for factor in data.start(coupled.sizes, rank)]
+    updates = {"als": als.least_squares, "cd": cd.coordinate_pass, "nonnegative": improve}
+    update = updates[solver]
+    if solver == "nonnegative":
+        flat = [np.abs(factor) for factor in flat]
     grams = grams_of(flat)
-    update = cd.coordinate_pass if solver == "cd" else als.least_squares
 
     def run() -> dict[str, float]:
         # Sweeps follow one another as in a fit; the first is not timed, as for the peers.

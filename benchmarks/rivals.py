@@ -134,6 +134,32 @@ def tensorly_parafac(name: str, rank: int) -> Solve:
     return solve
 
 
+def tensorly_hals(name: str, rank: int) -> Solve:
+    """TensorLy's non-negative PARAFAC by HALS."""
+    from tensorly.decomposition import _nn_cp as module
+
+    tensor: Any = problem(name).blocks[0].values
+
+    def solve(recorder: Recorder) -> None:
+        plain, seen = module.unfolding_dot_khatri_rao, [0]
+
+        def recording(unfolded: Any, model: Any, mode: int) -> Any:
+            # A sweep starts with the first mode: the factors are those of the previous sweep.
+            if mode == 0:
+                seen[0] += 1
+                if seen[0] > 1:
+                    recorder.add(model[1])
+            return plain(unfolded, model, mode)
+
+        begin = (np.ones(rank), [np.abs(mode) for mode in data.start(tensor.shape, rank)])
+        with patch.object(module, "unfolding_dot_khatri_rao", recording):
+            module.non_negative_parafac_hals(
+                tensor, rank, n_iter_max=recorder.sweeps + 1, init=begin, tol=0.0
+            )
+
+    return solve
+
+
 class _RecordingTensor:
     """A pyttb tensor that records the factors when a sweep starts."""
 
@@ -169,6 +195,7 @@ def pyttb_cp(name: str, rank: int) -> Solve:
 PEERS: dict[str, Callable[..., Solve]] = {
     "tensorly cmtf": tensorly_cmtf,
     "tensorly parafac": tensorly_parafac,
+    "tensorly hals": tensorly_hals,
     "pyttb": pyttb_cp,
 }
 

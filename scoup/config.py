@@ -149,11 +149,15 @@ def _suited(
 def _check_plan(
     key: str, plan: PlanSpec, dataset: str, modes: tuple[str, ...], shape: tuple[int, ...] | None
 ) -> None:
-    """Refuse factors that are not one per mode, and a rank that a sample cannot tell apart.
+    """Refuse settings of modes that the data lacks, and a rank that a sample cannot tell apart.
 
     Components can be distinguished when at least two modes keep F indices or more.
     """
     _check_factors(f"{key}.sampling", plan.sampling, dataset, modes)
+    for name in plan.constraints if isinstance(plan.constraints, dict) else []:
+        if name.isdecimal() and int(name) >= len(modes):
+            expected = f"modes of {dataset} from 0 to {len(modes) - 1} ({', '.join(modes)})"
+            raise ScoupError.expected(f"{key}.constraints", expected, repr(name))
     if shape is None:
         return
     factors = plan.sampling if isinstance(plan.sampling, list) else [plan.sampling] * len(shape)

@@ -313,7 +313,7 @@ class CoupledData:
         """The mode of each matrix, in the order of the side factors."""
         return [block.factors[0] for block in self.blocks[1:]]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """Type in which factors are computed: float32 only when every block is."""
         return np.result_type(*(block.values.dtype for block in self.blocks))

@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from scoup import plot
-from scoup.datasets.files import Options
-from scoup.datasets.files.couple import couple_files
 from scoup.estimators import CMTF
 from scoup.factors import upright
 from scoup.interop import to_frames
 from scoup.layout import command_name, project_folder
+from scoup.reading import read
 
 FIGURE = Path("scoup-demo.svg")
 RANK = 3  # as docs/tutorial.md finds out
@@ -21,14 +20,11 @@ SHOWN = ("hour", "day", "surroundings")
 def demo() -> str:
     """Factorize the bicycle trips of the tutorial, draw the components, and say what they show."""
     folder = project_folder() / "docs" / "bikes"
-    columns = ["station", "hour", "day"]
-    trips = {"file": str(folder / "trips.csv"), "columns": columns, "value": "trips"}
-    around = {"file": str(folder / "surroundings.csv"), "layout": "wide", "mode": "station"}
-    bikes = couple_files(Options(tensor=trips, matrices=[around]))
-    model = CMTF(rank=RANK).fit(bikes.data.with_weights("balanced"))
+    data = read(folder / "trips.csv", folder / "surroundings.csv", value="trips")
+    model = CMTF(rank=RANK).fit(data.with_weights("balanced"))
     tables = to_frames(upright(model.factors_), model.labels_)
     plot.save(plot.components(model, SHOWN, "simulated data: bikes"), FIGURE)
-    return explanation(bikes.data.shape, model.report_.block_fits["tensor"], tables)
+    return explanation(data.shape, model.report_.block_fits["tensor"], tables)
 
 
 def explanation(shape: tuple[int, ...], share: float, tables: Mapping[str, pd.DataFrame]) -> str:

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pydantic import StrictBool
 from tqdm.auto import tqdm
 
 from scoup import pipeline
@@ -52,6 +53,8 @@ class CMTF(Model):
     - ``starts``: number of starts, of which the best is returned; a warning suggests more when
       the best two end apart.
     - ``compress``: ``"auto"`` compresses a long dense mode when that pays; True, False.
+    - ``constraints``: ``"nonnegative"`` for all factors, or by factor: ``{0: "nonnegative",
+      "matrix0": "nonnegative"}`` for the first mode and the columns of the matrix on it.
     - ``seed``: an integer, or None for another one at every fit. ``seed_`` is the one that was
       used: the same seed gives the same bytes.
     - ``random_state``: scikit-learn's name for it, an integer or a Generator, which draws a seed at
@@ -75,7 +78,7 @@ class CMTF(Model):
 
     def __init__(
         self, rank: int = 2, *, solver: str = "als", init: Any = "parafac", max_iter: int = 200,
-        tol: float = 1e-7, starts: int = 1, compress: Any = "auto",
+        tol: float = 1e-7, starts: int = 1, compress: Any = "auto", constraints: Any = None,
         seed: int | None = 0, random_state: Any = None, progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
@@ -85,6 +88,7 @@ class CMTF(Model):
         self.tol = tol
         self.starts = starts
         self.compress = compress
+        self.constraints = constraints
         self.seed = seed
         self.random_state = random_state
         self.progress = progress
@@ -101,10 +105,10 @@ class CMTF(Model):
         init: Any = "random" if start is not None else self.init
         spec = FitSpec(
             rank=self.rank, solver=self.solver, init=init, max_iter=self.max_iter, tol=self.tol,
-            starts=self.starts, compress=self.compress,
+            starts=self.starts, compress=self.compress, constraints=self.constraints,
         )  # fmt: skip
-        steps = spec.max_iter * spec.starts
-        with tqdm(total=steps, disable=not self.progress, desc=f"CMTF {spec.solver}") as bar:
+        steps, shown = spec.max_iter * spec.starts, check("progress", self.progress, StrictBool)
+        with tqdm(total=steps, disable=not shown, desc=f"CMTF {spec.solver}") as bar:
 
             def step(cost: float) -> None:
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
@@ -131,6 +135,7 @@ class SCOUP(Model):
     - ``finish``: ``none`` (sparse factors), ``refit`` (sweeps over covered rows), ``complete`` (a
       full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
       ``rise`` of itself).
+    - ``constraints``: as in :class:`CMTF`; the merged model satisfies them, too.
     - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
     - ``solver``, ``init``, ``max_iter``, ``tol``, ``seed``, ``random_state``: as :class:`CMTF`.
 
@@ -148,7 +153,8 @@ class SCOUP(Model):
         cells: int | None = None, repetitions: int = 4, shared: float = 0.35,
         merge: str = "joint", finish: str = "none", rise: float = 0.01,
         solver: str = "als", init: str = "parafac", max_iter: int = 200, tol: float = 1e-7,
-        seed: int | None = 0, random_state: Any = None, jobs: int = 1, progress: bool = False,
+        constraints: Any = None, seed: int | None = 0, random_state: Any = None, jobs: int = 1,
+        progress: bool = False,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.sampling = sampling
@@ -163,6 +169,7 @@ class SCOUP(Model):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.constraints = constraints
         self.seed = seed
         self.random_state = random_state
         self.jobs = jobs
@@ -180,9 +187,8 @@ class SCOUP(Model):
             del settings[name]
         plan = PlanSpec(**settings)
         jobs = check("jobs", self.jobs, Count)
-        with tqdm(
-            total=plan.repetitions, disable=not self.progress, desc="SCOUP repetitions"
-        ) as bar:
+        shown = check("progress", self.progress, StrictBool)
+        with tqdm(total=plan.repetitions, disable=not shown, desc="SCOUP repetitions") as bar:
             result = pipeline.run(data, plan, seed, workers=jobs, on_fit=lambda fit: bar.update())
         merge_seconds = result.merged.report.seconds.items()
         self.labels_, self.seed_ = data.labels, seed

@@ -23,10 +23,13 @@ DECISION = "cosine"
 ROWS = {
     "chosen": "**coupled model, noise-normalised**",
     "ridge chosen": "ridge regression, noise-normalised",
+    "chosen, perceptual": "coupled model, noise-normalised, with perceptual measures",
+    "ridge chosen, perceptual": "ridge regression, noise-normalised, with perceptual measures",
     "chosen, not normalised": "coupled model, images as they are",
     "ridge": "ridge regression, published setting",
     "as printed": "the paper's procedure as printed",
     "shuffled": "coupled model, noise-normalised, answers shuffled",
+    "shuffled, perceptual": "the same with perceptual measures, shuffled alike",
 }
 Numbers = dict[str, dict[str, dict[str, float]]]
 

@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 
+from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Array, Factors
@@ -77,12 +78,18 @@ def squared_error(
     return total
 
 
-def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = ()) -> Factors:
+def wrap(
+    flat: Sequence[Array],
+    data: CoupledData,
+    coverage: Sequence[Array] = (),
+    constraints: Constraints = UNCONSTRAINED,
+) -> Factors:
     """Bring raw factors to their canonical form.
 
     Mode columns get unit norm and their scale goes to ``weights`` (and to the side factors, so that
     ``modes[m] @ side.T`` is unchanged); components are ordered by weight; the largest entry of
-    each column is positive in all modes but the last, which takes the sign that is left.
+    each column is positive in all modes but the last, which takes the sign that is left. Modes
+    whose sign is fixed by ``constraints`` stay.
 
     >>> data = CoupledData(np.ones((2, 2, 2)))
     >>> factors = wrap([np.full((2, 1), -3.0), np.full((2, 1), 2.0), np.full((2, 1), 1.0)], data)
@@ -91,8 +98,11 @@ def wrap(flat: Sequence[Array], data: CoupledData, coverage: Sequence[Array] = (
     """
     modes, sides = list(flat[: data.ndim]), list(flat[data.ndim :])
     norms = [column_norms(mode) for mode in modes]
-    signs = [_signs(mode) for mode in modes[:-1]]
-    signs.append(np.prod(signs, axis=0))
+    signs = [np.ones(modes[0].shape[1])] * len(modes)
+    *turned, last = [n for n in range(len(modes)) if n not in constraints.fixed] or [0]
+    for n in turned:
+        signs[n] = _signs(modes[n])
+    signs[last] = np.prod([signs[n] for n in turned], axis=0) * signs[last]
     weights = np.prod(norms, axis=0)
     order = np.argsort(-weights, kind="stable")
     # One copy of each factor, scaled in place: at a large rank factors are as large as sparse data.
@@ -191,10 +201,11 @@ def balance(flat: list[Array], owners: Sequence[int]) -> None:
 
 
 def mode_scales(
-    weights: Array, order: int, owners: Sequence[int], spread: bool = True
+    weights: Array, order: int, owners: Sequence[int], spread: bool = True, signed: int = 0
 ) -> list[Array]:
     """Return what each mode is multiplied by to absorb the weights, evenly or all in the first.
 
+    The mode ``signed`` takes the sign.
     A component of weight 0 keeps the modes that matrices are on, and with them its part of the
     matrices: the zero goes to another mode, if there is one.
 
@@ -205,7 +216,7 @@ def mode_scales(
     size = np.where(zero, 1.0, np.abs(weights))
     share = size ** (1.0 / order) if spread else size
     scales = [share if spread or mode == 0 else np.ones(len(weights)) for mode in range(order)]
-    scales[0] = scales[0] * sign
+    scales[signed] = scales[signed] * sign
     free = next((mode for mode in range(order) if mode not in owners), order - 1)
     scales[free] = np.where(zero, 0.0, scales[free])
     return scales

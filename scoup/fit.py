@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from scoup.compress import Compression, compress, longest, pays
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import wrap
-from scoup.listing import load
+from scoup.listing import load, members
 from scoup.machine import one_thread, require_dense, serial_blas
 from scoup.records import Array, Clock, Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
@@ -31,8 +32,9 @@ def fit(
 ) -> Fit:
     """Minimise ``sum_b w_b |W_b * (X_b - model)|^2`` over all factors of rank ``spec.rank``.
 
-    ``start`` replaces the start that ``spec.init`` names. Of several ``starts`` the one of lowest
-    cost is returned, and the final cost of each is reported.
+    Under ``spec.constraints`` the minimum is over non-negative factors, whatever the signs of the
+    data. ``start`` replaces the start that ``spec.init`` names. Of several ``starts`` the one of
+    lowest cost is returned, and the final cost of each is reported.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C, D = (rng.standard_normal((n, 2)) for n in (6, 7, 8, 5))
@@ -44,6 +46,8 @@ def fit(
     solver = load("scoup.solvers", spec.solver)
     clock, needs_dense = Clock(), getattr(solver, "NEEDS_DENSE", False)
     require_dense("rank", (sum(data.sizes), spec.rank), data.dtype)
+    if spec.constraints and not getattr(solver, "CONSTRAINABLE", False):
+        raise ScoupError.expected("solver", _constrainable(), repr(spec.solver))
     if needs_dense:
         copies = 4 + spec.rank / min(data.shape)
         require_dense(f"solver {spec.solver!r}", data.shape, data.dtype, copies)
@@ -119,12 +123,14 @@ def _solve(
     if on_step is not ignore:
         stopping = stopping._replace(on_step=lambda cost: on_step(ldexp(cost, units.cost)))
     data, terms_units = units.in_range(data)
+    constraints = Constraints.of(spec.constraints, data)
     with clock("start"):
         starts = candidates(data, spec, seed, units.divide(start) if start else None)
     with clock("compress"):
         short, starts = _compress(data, spec, starts)
     with clock("arrange"):
-        problem = Problem.of(data if short is None else short.data, terms_units)
+        arranged = data if short is None else short.data
+        problem = Problem.of(arranged, terms_units, constraints)
     solutions: list[Solution] = []
     for number, draws in enumerate(starts):
         with clock("start"):
@@ -134,11 +140,12 @@ def _solve(
     with clock("finish"):
         best = min(solutions, key=lambda solution: solution.costs[-1])
         if short is None:
-            factors = wrap(best.flat, data)
+            factors = wrap(best.flat, data, constraints=constraints)
             losses = model_losses(problem.terms, factors)
         else:
             losses = block_losses(problem.terms, best.flat)
-            factors = wrap(_swap(best.flat, short.mode, short.expand(best.flat[short.mode])), data)
+            whole = _swap(best.flat, short.mode, short.expand(best.flat[short.mode]))
+            factors = wrap(whole, data, constraints=constraints)
             if data.dtype != np.float64:  # compression has lost digits that the loss needs
                 losses = model_losses(Problem.of(data, terms_units).terms, factors)
     return _Outcome(units, solutions, best, factors, losses, short is not None)
@@ -173,11 +180,13 @@ def _compress(
 ) -> tuple[Compression | None, list[list[Draw]]]:
     """Compress the longest mode if requested, or by default if that pays.
 
-    The starts come back with coordinates of the long mode instead of its rows.
+    The starts come back with coordinates of the long mode instead of its rows. A non-negative mode
+    stays as it is, since coordinates do not show the sign of a row.
     """
     allowed = getattr(load("scoup.solvers", spec.solver), "COMPRESSIBLE", False)
     mode, sweeps = longest(data), spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
-    if not allowed or spec.compress is False or mode is None:
+    bounded = Constraints.of(spec.constraints, data).nonnegative
+    if not allowed or spec.compress is False or mode is None or mode in bounded:
         return None, starts
     if spec.compress is not True and not pays(data, mode, spec.rank, sweeps):
         return None, starts
@@ -185,6 +194,12 @@ def _compress(
     short = compress(data, mode, [flat[mode] for flat in chain(*drawn)])
     rows = iter(short.starts)
     return short, [[partial(_swap, flat, mode, next(rows)) for flat in flats] for flats in drawn]
+
+
+def _constrainable() -> str:
+    names = members("scoup.solvers")
+    kept = [n for n in names if getattr(load("scoup.solvers", n), "CONSTRAINABLE", False)]
+    return f"one that keeps constraints ({', '.join(kept)})"
 
 
 def _swap(flat: list[Array], position: int, factor: Array) -> list[Array]:

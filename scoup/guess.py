@@ -18,7 +18,7 @@ from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
 from scoup.manifest import MANIFEST_FILE
-from scoup.roles import RoleGuess, guess_roles, mode_name, settle_roles
+from scoup.roles import RoleGuess, guess_roles, has_times_of_day, mode_name, settle_roles
 from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
@@ -83,6 +83,7 @@ def guess(
         hints += _hint_at_zeros(first, content)
     matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
     guesses = _roles(content, roles or {})
+    hints += _hint_at_seconds(first, content, guesses)
     options = {
         "tensor": tensor,
         "matrices": matrices,
@@ -95,6 +96,16 @@ def guess(
 
 def _roles(content: Content, stated: Mapping[str, str]) -> list[RoleGuess]:
     return settle_roles(guess_roles(content.names, content.ids, content.keyed), stated)
+
+
+def _hint_at_seconds(file: str, content: Content, guesses: Sequence[RoleGuess]) -> list[str]:
+    """Each different second is an index of time, which is rarely meant."""
+    return [
+        f"{file}: {guess.mode!r} has times of day, and each is an index; write dates alone to look "
+        "at days"
+        for guess, labels in zip(guesses, content.ids, strict=True)
+        if guess.role == "when" and has_times_of_day(labels)
+    ]
 
 
 def _guess_shards(folder: str, others: Sequence[str], roles: Mapping[str, str]) -> Guess:

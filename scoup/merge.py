@@ -7,6 +7,7 @@ factors by the first one, as the authors' own program does.
 
 from collections.abc import Sequence
 
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import wrap
@@ -43,13 +44,17 @@ def merge(
         raise ScoupError.expected(
             "fits", "one fit for each sample, at least one", f"{len(fits)} and {len(samples)}"
         )
+    constraints = Constraints.of(spec.constraints, data)
+    for fit in fits:
+        hint = "fit with the same constraints"
+        constraints.check("fits", fit.factors.flat, hint)
     clock, rule = Clock(), load("scoup.merges", spec.merge)
     with serial_blas():
         release()
         with clock("merge"):
             flat, matching = rule.merge(fits, samples, data, spec)
         losses, coverage = _finish(flat, matching, data, spec, clock)
-        factors = wrap(flat, data, coverage)
+        factors = wrap(flat, data, coverage, constraints)
     named = dict(zip([block.name for block in data.blocks], losses, strict=True))
     report = MergeReport(
         cost=weigh(data, named),
@@ -71,10 +76,11 @@ def _finish(
 ) -> tuple[list[float], tuple[Array, ...]]:
     """Scale and finish covered rows, in place, to whole factors; return losses and coverage."""
     with clock("select"):
-        covered = Covered(data, matching.rows)
+        constraints = Constraints.of(spec.constraints, data)
+        covered = Covered(data, matching.rows, constraints)
     if matching.unscaled:
         with clock("scale"):
-            flat[:] = rescale(covered.terms, flat, data.ndim)
+            flat[:] = rescale(covered.terms, flat, data.ndim, constraints)
     with clock("finish"):
         losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
     return losses, covered.expand(flat)

@@ -14,7 +14,7 @@ from scoup.specs import Positive, Whole, check
 from scoup.streamed import StreamedTensor
 from scoup.tensor import SparseTensor, as_real
 
-RULES = ("least_squares", "paper")
+RULES = ("least_squares", "nonnegative", "paper")
 # Singular values below this share of the largest one count as zero.
 RELATIVE_CUTOFF = 1e-14
 
@@ -49,8 +49,8 @@ def project(dictionary: Array, rows: Any, ridge: float = 0.0, rule: str = "least
     """Project ``rows`` (n, columns) onto the latent space: (n, F).
 
     ``least_squares``: ``a = argmin |q - S a|^2 + ridge * tr(S'S)/F * |a|^2`` over the columns that
-    are not NaN; ``paper``: ``a = S' q``, as the paper prints it (NaN counts as zero). Sparse
-    rows are not made dense.
+    are not NaN; ``nonnegative``: the same over ``a >= 0``; ``paper``: ``a = S' q``, as the paper
+    prints it (NaN counts as zero). Sparse rows are not made dense.
 
     >>> project(np.diag([1.0, 2.0]), np.array([[1.0, 2.0]])).tolist()
     [[1.0, 1.0]]
@@ -73,11 +73,11 @@ def project(dictionary: Array, rows: Any, ridge: float = 0.0, rule: str = "least
     rank = dictionary.shape[1]
     shrink = ridge * np.sum(dictionary**2) / rank * np.eye(rank)
     if known.all() or not len(rows):
-        return _solve(dictionary.T @ dictionary + shrink, dictionary.T @ filled.T)
+        return _solve(dictionary.T @ dictionary + shrink, dictionary.T @ filled.T, rule)
     right_sides = filled @ dictionary
     grams = [dictionary[columns].T @ dictionary[columns] + shrink for columns in known]
     return np.stack(
-        [_solve(gram, right_side) for gram, right_side in zip(grams, right_sides, strict=True)]
+        [_solve(gram, right, rule) for gram, right in zip(grams, right_sides, strict=True)]
     )
 
 
@@ -125,10 +125,16 @@ def _solve_shrunk(gram: Array, right_sides: Array, ridge: float, rule: str) -> A
     if rule == "paper":
         return right_sides
     rank = len(gram)
-    return _solve(gram + ridge * np.trace(gram) / rank * np.eye(rank), right_sides.T)
+    return _solve(gram + ridge * np.trace(gram) / rank * np.eye(rank), right_sides.T, rule)
 
 
-def _solve(gram: Array, columns: Array) -> Array:
+def _solve(gram: Array, columns: Array, rule: str) -> Array:
+    """Return the rows (n, F), or the one, for right sides in columns."""
+    if rule == "nonnegative":
+        from scoup.kernels import solve_nonnegative
+
+        rows = np.ascontiguousarray(np.atleast_2d(columns.T), dtype=np.float64)
+        return solve_nonnegative(gram, rows, np.zeros_like(rows)).reshape(columns.T.shape)
     return np.linalg.lstsq(gram, columns, rcond=RELATIVE_CUTOFF)[0].T
 
 

@@ -118,6 +118,18 @@ def is_dates(labels: Array) -> bool:
         return False
 
 
+def has_times_of_day(labels: Array) -> bool:
+    """Whether labels are times that are finer than days.
+
+    >>> has_times_of_day(np.array(["2007-01-31"])), has_times_of_day(np.array(["2007-01-31 12:30"]))
+    (False, True)
+    """
+    labels = np.asarray(labels)
+    if labels.dtype.kind in "iu":
+        return bool(labels.size) and _is_unix(labels)
+    return is_dates(labels) and any(len(str(label)) > len("2007-01-31") for label in labels)
+
+
 def _by_numbers(guesses: list[RoleGuess], ids: Sequence[Array]) -> list[RoleGuess]:
     """Without a mode of time, take one of whole numbers that could be: unix seconds, or the few
     next to two modes with the same labels.

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     Strict,
@@ -236,6 +237,15 @@ AboveZero = Annotated[float, Strict(), Field(ge=1e-6, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Strict(), Field(ge=1, allow_inf_nan=False)]
 Factors = Factor | Annotated[list[Factor], Field(min_length=3)]
+# By mode or name of a matrix; in YAML and JSON all keys are words.
+FactorName = Annotated[str, BeforeValidator(str)]
+Constraints = Annotated[
+    Literal["nonnegative"] | dict[FactorName, Literal["nonnegative"]] | None,
+    Field(
+        description="nonnegative (all factors), or {factor: nonnegative} with modes by number and "
+        "the columns of a matrix by its name, such as matrix0; null: none"
+    ),
+]
 if TYPE_CHECKING:  # names that are found by listing are words to a type checker
     SolverName: TypeAlias = str
     MergeName: TypeAlias = str
@@ -264,6 +274,7 @@ class FitSpec(Spec):
     compress: Literal["auto", True, False] = Field(
         "auto", description="shorten a long dense mode without loss"
     )
+    constraints: Constraints = None
 
 
 class SampleSpec(Spec):
@@ -294,6 +305,7 @@ class MergeSpec(Spec):
     rise: Positive = Field(
         0.01, description="finish prune: largest rise of the cost, as a share of the completed one"
     )
+    constraints: Constraints = None
 
 
 class PlanSpec(MergeSpec, SampleSpec, FitSpec):

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import balance, column_norms, congruence, unwrap
@@ -28,6 +29,9 @@ PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
 # Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
 MAX_DISTANCE = 1e-7
+# Size of new non-negative directions: the tensor is explained without them, and if they were large
+# the first update would set them to zero before they fit what only the matrices hold.
+NEW_NONNEGATIVE_SIZE = 1e-3
 
 
 def candidates(
@@ -35,19 +39,25 @@ def candidates(
 ) -> list[list[Draw]]:
     """Return the candidates of each start: one, or several for PARAFAC to choose among.
 
-    With ``start``, it is the only candidate of the only start.
+    With ``start``, it is the only candidate of the only start. Non-negative factors are drawn as
+    absolute values.
 
     >>> data = CoupledData(np.ones((2, 3, 4)))
     >>> draws = candidates(data, FitSpec(rank=1, init="random", starts=2), seed=0)
     >>> len(draws), [factor.shape for factor in draws[1][0]()]
     (2, [(2, 1), (3, 1), (4, 1)])
     """
+    constraints = Constraints.of(spec.constraints, data)
     if start is not None:
         flat = checked_start(start, data, spec.rank)
+        constraints.check("init", flat)
         return [[lambda: flat]]
     count = CANDIDATES if spec.init == "parafac" else 1
     numbers = [range(first, first + count) for first in range(0, spec.starts * count, count)]
-    draw = partial(random_modes, data, spec.rank, seed)
+
+    def draw(number: int) -> list[Array]:
+        return constraints.absolute(random_modes(data, spec.rank, seed, number))
+
     return [[partial(draw, number) for number in group] for group in numbers]
 
 
@@ -64,14 +74,18 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     if spec.init != "parafac":
         return with_sides(problem, draws[0]())
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
-    modes = parafac(problem, spec.rank, draws if exact is None else [lambda: exact, *draws])
+    first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
+    modes = parafac(problem, spec.rank, [*first, *draws])
     balance(modes, owners=[])
-    modes = with_new_directions(modes, generator(seed, "start", "directions"))
-    return with_sides(problem, modes)
+    size = NEW_NONNEGATIVE_SIZE if problem.constraints.nonnegative else 1.0
+    modes = with_new_directions(modes, generator(seed, "start", "directions"), size)
+    return with_sides(problem, problem.constraints.absolute(modes))
 
 
-def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> list[Array]:
-    """Replace components that are zero, or the same as an earlier one, by random ones.
+def with_new_directions(
+    modes: Sequence[Array], rng: np.random.Generator, size: float = 1.0
+) -> list[Array]:
+    """Replace components that are zero, or the same as an earlier one, by random ones of a size.
 
     ALS does not leave such a start: a zero component stays zero, and two equal ones stay equal, so
     that neither ever fits what only the matrices hold.
@@ -90,7 +104,7 @@ def with_new_directions(modes: Sequence[Array], rng: np.random.Generator) -> lis
         return list(modes)
     fresh = []
     for mode in modes:
-        columns = rng.standard_normal(mode.shape).astype(mode.dtype)
+        columns = (size * rng.standard_normal(mode.shape)).astype(mode.dtype)
         fresh.append(np.where(useless, columns, mode))
     return fresh
 
@@ -183,11 +197,14 @@ def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:
     rank, dtype = modes[0].shape[1], modes[0].dtype
     sides = problem.data.sizes[len(modes) :]
     flat = [*modes, *(np.zeros((size, rank), dtype=dtype) for size in sides)]
-    if sides and _compiled.suits(problem, rank):
+    updates = als.exact_updates(problem.constraints, len(flat))
+    # Compiled updates of non-negative factors leave something to the sweeps that follow.
+    free = not problem.constraints.nonnegative
+    if sides and free and _compiled.suits(problem, rank):
         limits = als.limits_for(problem, Stopping(1, 0.0), rank)
         if (solved := _compiled.with_sides(problem, flat, limits)) is not None:
             return solved
-    als.sweep(problem.terms, flat, grams_of(flat), range(len(modes), len(flat)))
+    als.sweep(problem.terms, flat, grams_of(flat), range(len(modes), len(flat)), updates)
     return flat
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scoup import kernels
+from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import Block, CoupledData, HeldOut, Observed
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao, squared_error
@@ -360,14 +361,20 @@ class Problem:
 
     data: CoupledData
     terms: list[Term]
+    constraints: Constraints = UNCONSTRAINED
 
     @classmethod
-    def of(cls, data: CoupledData, units: Units | None = None) -> "Problem":
+    def of(
+        cls,
+        data: CoupledData,
+        units: Units | None = None,
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> "Problem":
         """Arrange the data for the kernels, measured in ``units`` if passed."""
         if units is None:
-            return cls(data, terms_of(data))
+            return cls(data, terms_of(data), constraints)
         blocks = zip(data.blocks, units.weights, units.blocks, strict=True)
-        return cls(data, [_term_of(*block) for block in blocks])
+        return cls(data, [_term_of(*block) for block in blocks], constraints)
 
     @property
     def masked(self) -> bool:

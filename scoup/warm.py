@@ -58,6 +58,9 @@ def warm() -> None:
             model_at(hidden.cells.coords, factors.weights, factors.modes)
     for dtype in (np.float64, np.float32):
         CMTF(2, max_iter=2).fit(CoupledData(dense[:, :20].astype(dtype)))
+        for mask in (None, observed):
+            data = CoupledData(dense.astype(dtype), {}, mask)
+            CMTF(2, init="random", max_iter=2, constraints="nonnegative").fit(data)
 
 
 def load() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CoupledData, start
+from scoup.constraints import UNCONSTRAINED
 from scoup.kernels import loop
 from scoup.kernels.singular import pseudoinverse
 from scoup.solvers import Stopping, _compiled, als
@@ -19,9 +20,9 @@ from tests.planted import as_sparse, hide, planted, problems, starts
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-4}
 
 
-def solve_both(data, flat, stopping, units=None):
+def solve_both(data, flat, stopping, units=None, constraints=UNCONSTRAINED):
     """Return the compiled solution and that of the plain path."""
-    problem = Problem.of(data, units)
+    problem = Problem.of(data, units, constraints)
     assert _compiled.suits(problem, flat[0].shape[1])
     compiled = als.solve(problem, list(flat), stopping)
     with patch.object(_compiled, "MAX_STEPS", -1):

@@ -132,7 +132,17 @@ def test_a_plan_is_split_among_the_stages_without_a_rest(given):
     plan = config.check(given).plans["scoup"]
     stages = [set(kind.model_fields) for kind in (SampleSpec, FitSpec, MergeSpec)]
     assert set.union(*stages, {"values", "weights"}) == set(type(plan).model_fields)
-    assert plan.part(MergeSpec).to_dict() == {"merge": "joint", "finish": "none", "rise": 0.01}
+    merging = {"merge": "joint", "finish": "none", "rise": 0.01, "constraints": None}
+    assert plan.part(MergeSpec).to_dict() == merging
+
+
+def test_constraints_on_a_mode_that_the_data_lacks_are_refused(given):
+    given["plans"]["scoup"]["constraints"] = {"0": "nonnegative", "matrix0": "nonnegative"}
+    config.check(given)
+    given["plans"]["scoup"]["constraints"] = {"3": "nonnegative"}
+    words = r"plans\.scoup\.constraints: expected modes of brainq from 0 to 2 .*, got '3'"
+    with pytest.raises(ScoupError, match=words):
+        config.check(given)
 
 
 def test_side_sampling_comes_by_mode_number(given):

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scoup import CMTF, SCOUP, ScoupError, plot
 from scoup.experiments._controls import CostScale, costs
@@ -38,6 +40,26 @@ def test_every_run_is_drawn(metrics):
     axes = plot.draw("accuracy", metrics).axes[0]
     thin = [line for line in axes.lines if line.get_linewidth() < 1 and len(line.get_xdata()) == 3]
     assert len(thin) == 2 * 3  # merges times seeds
+
+
+@given(low=st.floats(1e-6, 1e6), ratio=st.floats(1.05, 1e8))
+@settings(max_examples=40, deadline=None)
+def test_every_logarithmic_axis_has_ticks(low, ratio):
+    axis = style.panels(1)[1][0, 0].yaxis
+    axis.axes.set_ylim(low, low * ratio)
+    style.plain_log(axis)
+    start, end = axis.get_view_interval()
+    ticks = [tick for tick in axis.get_majorticklocs() if start <= tick <= end]
+    assert 2 <= len(ticks) <= 12
+    labels = [axis.get_major_formatter()(tick) for tick in ticks]
+    assert len(set(labels)) == len(labels)
+
+
+def test_a_contender_looks_the_same_whatever_it_is_drawn_with():
+    together = style.numbers(["none", "refit", "complete", "prune", "als"])
+    for name, number in together.items():
+        assert style.numbers(["another", name]) == {"another": int(number == 0), name: number}
+    assert len(set(together.values())) == len(together)
 
 
 def test_there_are_looks_for_any_number_of_curves():

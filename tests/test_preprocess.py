@@ -19,7 +19,7 @@ from scoup.errors import DamagedFileError, ScoupError
 from scoup.preprocess import preprocess
 from scoup.seeds import generator
 
-ASKED = Questions(np.array([f"Q{n}?" for n in range(218)]), np.ones((60, 218)))
+ASKED = Questions(np.array([f"Q{n}?" for n in range(218)]), np.ones((60, 218)), np.ones((60, 11)))
 
 
 @pytest.fixture(scope="module")

@@ -215,3 +215,21 @@ def test_texts_of_the_report_are_valid():
         for text in experiments.declared(name).CAPTIONS.values():
             shown = as_snakemake(caption.replace("{{ snakemake.params.caption }}", text))
             assert words(text) in words(Shown(shown).text)
+
+
+def test_findings_come_first_and_without_claims_there_is_no_scorecard():
+    section = report.Section("3 bursts", points=["The largest."])
+    found = [report.Findings("anomaly", "mine", section)]
+    figures = [report.Figure("first caption", b"<svg/>"), report.Figure("second caption", b"<g/>")]
+    chapter = report.Chapter("anomaly", "what it asks", figures)
+    links = {"pages": ["pages/anomaly/mine/seed0/index.html"]}
+    page = report.whole([], [chapter], {}, "", "", ["e is skipped."], found=found, links=links)
+    shown = Shown(page).text
+    start = shown.index("What was found in your data")
+    order = ["3 bursts", "The largest.", "first caption", "e is skipped.", "what it asks"]
+    positions = [shown.index(part, start) for part in [*order, "second caption", "Pages and files"]]
+    assert positions == sorted(positions)
+    assert "claims on this data" not in shown
+    assert page.count("<figcaption>") == 2
+    assert 'href="pages/anomaly/mine/seed0/index.html"' in page
+    assert "claims on this data" in report.whole([CLAIM], [chapter], {}, "", "", found=found)

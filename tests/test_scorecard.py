@@ -59,3 +59,8 @@ def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
 def test_a_readme_without_markers_is_refused():
     with pytest.raises(ScoupError, match="README: expected the markers"):
         scorecard.insert("no markers", "scorecard", "table")
+
+
+def test_the_paper_claims_nothing_about_user_supplied_data():
+    assert scorecard.judge(runs([1, 1]), own=["brainq"]) == []
+    assert scorecard.judge(runs([1, 1]), own=["mine"])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.machine import release
 from scoup.records import Array
@@ -13,7 +14,7 @@ from scoup.terms import Term, block_losses, grams_of, terms_of
 
 
 class Covered:
-    """The covered ``rows`` of each factor and the ``terms`` of the data on them.
+    """The covered ``rows`` of each factor, the ``terms`` of the data on them, and ``constraints``.
 
     Elsewhere the model is zero, so nothing more is needed to scale or refit it.
 
@@ -24,8 +25,14 @@ class Covered:
     ([4.0], [[False, True], [True, True], [True, True]], [[0.0], [1.0]])
     """
 
-    def __init__(self, data: CoupledData, rows: tuple[Array, ...]) -> None:
-        self.data, self.rows = data, rows
+    def __init__(
+        self,
+        data: CoupledData,
+        rows: tuple[Array, ...],
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> None:
+        self.data, self.rows, self.constraints = data, rows, constraints
+        self.updates = als.exact_updates(constraints, len(data.sizes))
         self.terms: list[Term] = terms_of(data if self._is_whole() else restrict(data, rows))
         self._outside = [
             max(block.norm2 - term.norm2, 0.0)
@@ -36,7 +43,7 @@ class Covered:
         """Make ALS sweeps over the covered rows, in place."""
         grams = grams_of(flat)
         for _ in range(sweeps):
-            als.sweep(self.terms, flat, grams)
+            als.sweep(self.terms, flat, grams, update=self.updates)
 
     def losses(self, flat: Sequence[Array]) -> list[float]:
         """Squared error of each block of the whole data: of the covered rows, and outside them."""

@@ -28,4 +28,4 @@ def finish(covered: Covered, flat: list[Array], spec: MergeSpec) -> list[float]:
     shares = [len(rows) / size for rows, size in zip(covered.rows, covered.data.sizes, strict=True)]
     covered.extend(flat)
     order = sorted(range(len(flat)), key=shares.__getitem__)
-    return als.sweep(covered.terms, flat, grams_of(flat), order)
+    return als.sweep(covered.terms, flat, grams_of(flat), order, covered.updates)

@@ -1,13 +1,15 @@
 """Complete, drop the entries that matter least, and refit those that are left."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from scoup.finishes import complete
 from scoup.finishes._covered import Covered
+from scoup.kernels import solve_nonnegative
 from scoup.records import Array
-from scoup.solvers import als
+from scoup.solvers import Update, als
 from scoup.specs import MergeSpec
 from scoup.terms import Term, grams_of, weighted
 
@@ -41,7 +43,7 @@ def finish(covered: Covered, flat: list[Array], spec: MergeSpec) -> list[float]:
     for _ in range(SEARCH_STEPS):
         count = (fewest + most) // 2
         trial = [np.where(e > ranked[count], f, 0) for e, f in zip(energies, flat, strict=True)]
-        trial_losses = refit_kept(covered.terms, trial)
+        trial_losses = refit_kept(covered, trial)
         if weighted(covered.terms, trial_losses) <= limit:
             best, losses, fewest = trial, trial_losses, count
         else:
@@ -74,16 +76,20 @@ def entry_energies(terms: Sequence[Term], flat: Sequence[Array]) -> list[Array]:
     return energies
 
 
-def refit_kept(terms: Sequence[Term], flat: list[Array]) -> list[float]:
+def refit_kept(covered: Covered, flat: list[Array]) -> list[float]:
     """Sweep over the entries that are not zero, in place; return the loss of each term."""
     grams = grams_of(flat)
+    bounded: Update = partial(least_squares_of_kept, nonnegative=True)
+    updates = covered.constraints.choose(least_squares_of_kept, bounded, len(flat))
     for _ in range(SWEEPS):
-        losses = als.sweep(terms, flat, grams, update=least_squares_of_kept)
+        losses = als.sweep(covered.terms, flat, grams, update=updates)
     return losses
 
 
-def least_squares_of_kept(gram: Array, rhs: Array, factor: Array) -> Array:
-    """The ALS update over those entries of each row that are not zero; zeros stay.
+def least_squares_of_kept(
+    gram: Array, rhs: Array, factor: Array, *, nonnegative: bool = False
+) -> Array:
+    """The update over those entries of each row that are not zero; zeros stay.
 
     >>> least_squares_of_kept(np.eye(2), np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])).tolist()
     [[3.0, 0.0]]
@@ -95,5 +101,9 @@ def least_squares_of_kept(gram: Array, rhs: Array, factor: Array) -> Array:
         kept = factor[rows] != 0
         pairs = kept[:, :, None] & kept[:, None, :] | diagonal
         systems = np.where(pairs, gram if gram.ndim == 2 else gram[rows], 0)
-        solution[rows] = als.solve_normal(systems.astype(gram.dtype), rhs[rows] * kept)
+        systems, right = systems.astype(gram.dtype), rhs[rows] * kept
+        if nonnegative:
+            solution[rows] = solve_nonnegative(systems, right, factor[rows])
+        else:
+            solution[rows] = als.solve_normal(systems, right)
     return solution

@@ -7,6 +7,7 @@ may be called from several Python threads at once.
 from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract
 from scoup.kernels.fibres import Fibres, arrange
+from scoup.kernels.nonnegative import solve_nonnegative
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities
 
@@ -25,6 +26,7 @@ __all__ = [
     "mttkrp",
     "product",
     "row_grams",
+    "solve_nonnegative",
     "solve_rows",
     "sparse_densities",
     "spread",

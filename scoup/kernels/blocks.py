@@ -32,7 +32,8 @@ class Blocks(NamedTuple):
     - ``table``: int64, one row per block, see :data:`IS_SPARSE` and its neighbours;
     - ``numbers``: weight, squared norm and unit of each block;
     - ``shares``: (factors, blocks), weights of blocks in the normal equations of each factor;
-    - ``starts``: the first row of each factor, and the end of the last.
+    - ``starts``: the first row of each factor, and the end of the last;
+    - ``nonnegative``: whether each factor is.
     """
 
     values: Array
@@ -41,6 +42,7 @@ class Blocks(NamedTuple):
     numbers: Array
     shares: Array
     starts: Array
+    nonnegative: Array
 
 
 class State(NamedTuple):
@@ -75,17 +77,30 @@ def sparse_product(blocks, state, block, mode, out):
     coords = blocks.coords[line[COORDS_AT] : line[COORDS_AT] + order * count]
     coords = coords.reshape(order, count)
     first = 1 if mode == 0 else 0
+    starts = np.empty(order, np.int64)
+    for n in range(order):
+        starts[n] = blocks.starts[line[FACTORS_AT + n]]
+    start = starts[first]
     fill(out, 0)
+    if not count:
+        return
     for c in range(0, out.shape[1], WIDTH):
+        # Cells of one row often follow one another: their sum stays in registers.
+        i = coords[mode, 0]
+        total = load(out, i, c, whole)
         for t in range(count):
-            start = blocks.starts[line[FACTORS_AT + first]]
             term = load(state.rows, start + coords[first, t], c, whole)
-            for n in range(first + 1, order):
-                if n != mode:
-                    row = blocks.starts[line[FACTORS_AT + n]] + coords[n, t]
-                    term = multiply(term, load(state.rows, row, c, whole))
-            i = coords[mode, t]
-            store(out, i, c, whole, add_scaled(load(out, i, c, whole), values[t], term))
+            if order > 2:  # a matrix has no further mode, and the test takes less than the loop
+                for n in range(first + 1, order):
+                    if n != mode:
+                        row = starts[n] + coords[n, t]
+                        term = multiply(term, load(state.rows, row, c, whole))
+            if coords[mode, t] != i:
+                store(out, i, c, whole, total)
+                i = coords[mode, t]
+                total = load(out, i, c, whole)
+            total = add_scaled(total, values[t], term)
+        store(out, i, c, whole, total)
 
 
 @jit

@@ -36,7 +36,7 @@ def extract(array: Array, indices: Sequence[Array]) -> Array:
     run_chunks(
         -(-len(out) // CHUNK_LINES),
         lambda a, b: _copy_lines(
-            a * CHUNK_LINES, min(b * CHUNK_LINES, len(out)), lines, slabs, middle, columns, out
+            a * CHUNK_LINES, min(b * CHUNK_LINES, len(out)), lines, (slabs, middle), columns, out
         ),
         CELL_STEPS * out.size,
     )
@@ -44,7 +44,8 @@ def extract(array: Array, indices: Sequence[Array]) -> Array:
 
 
 @jit
-def _copy_lines(first, last, lines, slabs, middle, columns, out):
+def _copy_lines(first, last, lines, rows, columns, out):
+    slabs, middle = rows
     count, span = middle.size, min(lines.shape[1], PREFETCHED_NUMBERS)
     for r in range(first, last):
         line = slabs[r // count] + middle[r % count]

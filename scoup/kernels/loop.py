@@ -23,6 +23,7 @@ from scoup.kernels.blocks import (
     sparse_product,
 )
 from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
+from scoup.kernels.nonnegative import SWEEP_GAIN, solve_span
 from scoup.kernels.rows import jit
 from scoup.kernels.singular import solve_singular
 
@@ -167,7 +168,10 @@ def _update(blocks, state, limits, position):
     inverse = np.zeros((rank, columns), dtype)
     factor = state.rows[first:last]
     scale, low = np.empty(rank), np.empty((rank, rank))
-    if _factorize(gram, limits.min_pivot, scale, low):
+    if blocks.nonnegative[position]:
+        systems = gram.reshape(1, rank, rank)
+        solve_span((0, last - first), systems, totals, SWEEP_GAIN, factor)
+    elif _factorize(gram, limits.min_pivot, scale, low):
         if not _invert(scale, low, limits.max_inverse, inverse):
             return np.nan
         _multiply(totals, inverse, factor)

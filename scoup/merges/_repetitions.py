@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, match, scale_columns, unwrap
 from scoup.finishes._covered import Covered
@@ -73,8 +74,15 @@ class Repetitions:
     ``full`` are those with mass.
     """
 
-    def __init__(self, fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData) -> None:
+    def __init__(
+        self,
+        fits: Sequence[Fit],
+        samples: Sequence[Sample],
+        data: CoupledData,
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> None:
         self.data, self.samples, self.rows = data, samples, sampled_rows(samples)
+        self.constraints = constraints
         fits = list(fits)  # they may be read from a file on each access
         self.factors = [fit.factors for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
@@ -154,7 +162,8 @@ class Repetitions:
         if number not in self._explained:
             terms = Covered(self.data, self.samples[number].indices).terms
             norm2 = sum(term.weight * term.norm2 for term in terms)
-            self._explained[number] = norm2 - scaled_cost(terms, unit_columns(self.scaled(number)))
+            flat = unit_columns(self.scaled(number))
+            self._explained[number] = norm2 - scaled_cost(terms, flat, self.constraints)
         return self._explained[number]
 
     def _positions(self, rows: Sequence[Array]) -> list[Array]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.finishes._covered import Covered
 from scoup.listing import load
@@ -34,7 +35,8 @@ def merge(
     sets every sampled row, also those of repetitions that were left out. A single repetition is
     returned as it is.
     """
-    repetitions = Repetitions(fits, samples, data)
+    constraints = Constraints.of(spec.constraints, data)
+    repetitions = Repetitions(fits, samples, data, constraints)
     judged = load("scoup.finishes", spec.finish).JUDGED
     if len(fits) == 1:
         best = repetitions.alone(0)
@@ -52,17 +54,17 @@ def merge(
 
 def best_as_sampled(repetitions: Repetitions) -> Candidate:
     """Return the candidate of lowest cost once scaled, among sets of repetitions and rivals."""
-    terms = Covered(repetitions.data, repetitions.rows).terms
+    terms, constraints = Covered(repetitions.data, repetitions.rows).terms, repetitions.constraints
 
     def judge(chosen: tuple[int, ...]) -> float:
-        return scaled_cost(terms, repetitions.average(chosen).flat)
+        return scaled_cost(terms, repetitions.average(chosen).flat, constraints)
 
     chosen, lowest = admit(repetitions.full, judge)
     best = repetitions.average(chosen)
     for rivals in repetitions.rivals():
         for rival in rivals:
             flat = unit_columns(rival.flat)
-            cost = scaled_cost(terms, flat)
+            cost = scaled_cost(terms, flat, constraints)
             if cost < lowest:
                 best, lowest = replace(rival, flat=flat), cost
     return best
@@ -126,9 +128,10 @@ def finished(
     repetitions: Repetitions, start: Candidate, numbers: Sequence[int], spec: MergeSpec
 ) -> Finished:
     """Finish a candidate on the rows that the repetitions ``numbers`` hold."""
+    data, constraints = repetitions.data, repetitions.constraints
     rows = sampled_rows([repetitions.samples[number] for number in numbers])
-    covered, flat = Covered(repetitions.data, rows), repetitions.select(start.flat, rows)
+    covered, flat = Covered(data, rows, constraints), repetitions.select(start.flat, rows)
     if start.unscaled:
-        flat = rescale(covered.terms, flat, repetitions.data.ndim)
+        flat = rescale(covered.terms, flat, data.ndim, constraints)
     losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
     return Finished(start, repetitions.expand(flat, rows), weighted(covered.terms, losses))

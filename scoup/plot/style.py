@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from itertools import count
+from math import isclose, log10
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scoup.listing import load
-from scoup.palette import COLOURS, GREY, SIMULATED
+from scoup.palette import COLOURS, CONTENDERS, GREY, SIMULATED
 from scoup.plot.door import (
     Axes,
     Axis,
@@ -84,6 +86,20 @@ def finishes(table: pd.DataFrame) -> dict[str, str]:
     return {name: load("scoup.finishes", name).LABEL for name in table.finish.dropna().unique()}
 
 
+def numbers(names: Iterable[str]) -> dict[str, int]:
+    """Return the number of the look of each name, to be used in all panels of a figure.
+
+    Contenders keep theirs in every figure; other names take what is left, in their order.
+
+    >>> numbers(["complete", "mine", "none", "theirs"])
+    {'complete': 2, 'mine': 1, 'none': 0, 'theirs': 3}
+    """
+    names = list(dict.fromkeys(names))
+    known = {name: CONTENDERS[name] for name in names if name in CONTENDERS}
+    free = (number for number in count() if number not in known.values())
+    return {name: known[name] if name in known else next(free) for name in names}
+
+
 def look(number: int) -> dict[str, Any]:
     """Return colour, marker and line of curve ``number``; hollow markers show curves beneath."""
     return {
@@ -99,6 +115,12 @@ def curve(axes: Axes, table: pd.DataFrame, x: str, number: int, label: str) -> N
     """Draw the median over seeds against ``x``, with quartiles as error bars."""
     spread = quartiles(table, x)
     axes.errorbar(spread.index, spread.mid, yerr=_error_bars(spread), label=label, **look(number))
+
+
+def run(axes: Axes, x: pd.Series, y: pd.Series, number: int) -> None:
+    """Draw a single run as a thin line, or as a dot if it has one point."""
+    dot = {"marker": ".", "markersize": 3} if len(x) == 1 else {}
+    axes.plot(x, y, color=look(number)["color"], alpha=0.25, linewidth=0.6, **dot)  # type: ignore[arg-type]
 
 
 def points(axes: Axes, x: pd.DataFrame, y: pd.DataFrame, **look: Any) -> None:
@@ -126,14 +148,27 @@ def control(axes: Axes, table: pd.DataFrame, name: str, which: str, label: str) 
 def plain_log(axis: Axis) -> None:
     """Make an axis logarithmic with plain numbers as labels; call it when all is drawn.
 
-    Ticks are at 1, 2 and 5, at powers of ten if the axis is long, evenly spaced if it is short.
+    Ticks are at 1, 2 and 5, at powers of ten if the axis is long, evenly spaced if it is short: at
+    least two in any case. Powers that would be long numbers are written as such.
     """
     axis._set_axes_scale("log")  # type: ignore[attr-defined]
     low, high = axis.get_view_interval()
     even, dense = MaxNLocator(5, steps=[1, 2, 5]), LogLocator(subs=(1.0, 2.0, 5.0))
-    axis.set_major_locator(even if high < 4 * low else dense if high < 200 * low else LogLocator())
+    axis.set_major_locator(even if high < 8 * low else dense if high < 200 * low else LogLocator())
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+
+
+def plain_number(value: float) -> str:
+    """Return a positive number in few characters.
+
+    >>> plain_number(0.05), plain_number(2000), plain_number(100_000)
+    ('0.05', '2000', '$10^{5}$')
+    """
+    exponent = round(log10(value)) if value > 0 else 0
+    if not -3 <= exponent < 4 and isclose(value, 10.0**exponent):
+        return f"$10^{{{exponent}}}$"
+    return f"{value:g}"
 
 
 def letter(grid: np.ndarray) -> None:

@@ -7,6 +7,7 @@ them. A module may also declare:
 
 - ``COMPRESSIBLE = True``: its updates of a long dense mode stay in the span of the data, so that
   the mode may be compressed without loss (see :mod:`scoup.compress`);
+- ``CONSTRAINABLE = True``: it satisfies the ``constraints`` of the problem;
 - ``NEEDS_DENSE = True``: it forms dense products of the whole data, which must fit in memory and
   run on all threads.
 """
@@ -17,6 +18,9 @@ from typing import NamedTuple
 from scoup.records import Array
 
 Step = Callable[[float], None]
+# Given Gram matrix, right-hand side and the old factor, return the new factor. Each row depends on
+# that row alone: a tensor on disk has some rows updated at a time.
+Update = Callable[[Array, Array, Array], Array]
 
 
 def ignore(cost: float) -> None:

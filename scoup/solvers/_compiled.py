@@ -107,7 +107,7 @@ def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> 
 def _layout(problem: Problem) -> layout.Blocks:
     if problem not in _layouts:
         sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in problem.terms)]
-        _layouts[problem] = _blocks(problem.terms, sizes)
+        _layouts[problem] = _blocks(problem, sizes)
     return _layouts[problem]
 
 
@@ -134,8 +134,9 @@ def _steps(term: Term, rank: int) -> int:
     return values.nnz * (MANY_VECTORS_CELL_STEPS if rank > layout.WIDTH else 1)
 
 
-def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
+def _blocks(problem: Problem, sizes: Sequence[int]) -> layout.Blocks:
     """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
+    terms = problem.terms
     table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
@@ -162,6 +163,7 @@ def _blocks(terms: Sequence[Term], sizes: Sequence[int]) -> layout.Blocks:
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
+        np.isin(np.arange(len(sizes)), list(problem.constraints.nonnegative)),
     )
 
 

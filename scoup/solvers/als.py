@@ -7,7 +7,7 @@ sweeps down, so with them each sweep starts further along the last step (:class:
 missing cells the iterates are those of Algorithm 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from typing import cast
 
 import numpy as np
@@ -15,9 +15,10 @@ from numpy.typing import DTypeLike
 from scipy.linalg import lapack
 
 from scoup import kernels
+from scoup.constraints import Constraints
 from scoup.kernels.loop import Limits
 from scoup.records import Array
-from scoup.solvers import Solution, Stopping, _compiled
+from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
 from scoup.streamed import SolveRows
 from scoup.terms import (
     MAX_CANCELLATION,
@@ -29,7 +30,7 @@ from scoup.terms import (
     weighted,
 )
 
-COMPRESSIBLE = True
+COMPRESSIBLE = CONSTRAINABLE = True
 
 # With missing cells: plain sweeps before the first stride, lengths of strides in multiples of the
 # last step, and by how much an accepted or rejected stride changes them.
@@ -50,10 +51,6 @@ MAX_SCALE_RATIO = 1e3
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
 
-# Given Gram matrix, right-hand side and the old factor, return the new factor. Each row depends on
-# that row alone: a tensor on disk has some rows updated at a time.
-Update = Callable[[Array, Array, Array], Array]
-
 
 def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
     """The ALS update: the exact minimiser over all rows of one factor.
@@ -64,12 +61,26 @@ def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
     return solve_normal(gram, rhs, factor)
 
 
+def exact_updates(constraints: Constraints, count: int) -> Sequence[Update]:
+    """Return the update of each of ``count`` factors that minimises the cost over it.
+
+    >>> exact_updates(Constraints(), 2) == [least_squares, least_squares]
+    True
+    """
+    return constraints.choose(least_squares, _nonnegative.minimise, count)
+
+
 def solve(
-    problem: Problem, flat: list[Array], stopping: Stopping, update: Update = least_squares
+    problem: Problem,
+    flat: list[Array],
+    stopping: Stopping,
+    update: Update = least_squares,
+    bounded: Update = _nonnegative.improve,
 ) -> Solution:
     """Sweep until the cost changes by less than ``tol`` of itself.
 
     ``max_iter`` counts rejected sweeps too; the costs are those of accepted sweeps and never rise.
+    Non-negative factors are updated by ``bounded``.
 
     >>> from scoup.coupled import CoupledData
     >>> start = [np.ones((2, 1)) for _ in range(3)]
@@ -83,13 +94,15 @@ def solve(
         costs, reason = _compiled.sweep(problem, flat, stopping, limits)
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
-    grams, floor = grams_of(flat), problem.rounding
+    grams, floor, bounds = grams_of(flat), problem.rounding, problem.constraints
+    updates = bounds.choose(update, bounded, len(flat))
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
-    strides = Strides(flat) if problem.masked and update is least_squares else None
+    strided = problem.masked and update is least_squares
+    strides = Strides(flat, bounds.nonnegative) if strided else None
     for _ in range(stopping.max_iter - len(costs)):
         last_flat = list(flat) if keep_last else []
         order = strides.set_out(flat, grams) if strides else None
-        cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, update))
+        cost = weighted(problem.terms, sweep(problem.terms, flat, grams, order, updates))
         if strides and not strides.accept(cost, flat, grams):
             continue
         if keep_last and costs and not cost <= costs[-1] + MAX_RISE * problem.rounding:
@@ -114,7 +127,8 @@ def improve_start(problem: Problem, flat: list[Array]) -> None:
     True
     """
     positions = [0, *range(problem.data.ndim, len(flat))]
-    sweep(problem.terms, flat, grams_of(flat), positions)
+    updates = exact_updates(problem.constraints, len(flat))
+    sweep(problem.terms, flat, grams_of(flat), positions, updates)
 
 
 def sweep(
@@ -122,11 +136,12 @@ def sweep(
     flat: list[Array],
     grams: list[Array],
     positions: Sequence[int] | None = None,
-    update: Update = least_squares,
+    update: Update | Sequence[Update] = least_squares,
 ) -> list[float]:
     """Update each factor once, in place, modes first, then sides; return the loss of each term.
 
-    The cost ``sum_b w_b loss_b`` never rises, since every update minimises it over one factor.
+    ``update`` is that of all factors, or one per factor. The cost ``sum_b w_b loss_b`` never rises,
+    since every update lowers it over one factor.
 
     >>> from scoup.coupled import CoupledData
     >>> flat = [np.ones((2, 1)) for _ in range(3)]
@@ -138,7 +153,8 @@ def sweep(
     order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
     for count, position in enumerate(order, start=1):
-        finished = _update_factor(terms, flat, grams, position, order[count:], update)
+        change = update if callable(update) else update[position]
+        finished = _update_factor(terms, flat, grams, position, order[count:], change)
         for number, loss in finished.items():
             losses[number] = loss
     return losses
@@ -264,7 +280,8 @@ class Strides:
     ([0, 1], True)
     """
 
-    def __init__(self, flat: Sequence[Array]) -> None:
+    def __init__(self, flat: Sequence[Array], nonnegative: Set[int] = frozenset()) -> None:
+        self._nonnegative = nonnegative
         self._length = FIRST_STRIDE
         self._plain_left = PLAIN_SWEEPS_FIRST
         self._order = list(range(len(flat)))
@@ -284,6 +301,8 @@ class Strides:
                 factor + self._length * (factor - earlier)
                 for factor, earlier in zip(flat, self._before_last, strict=True)
             ]
+            for position in self._nonnegative & set(self._order):
+                np.maximum(flat[position], 0, out=flat[position])
             grams[:] = grams_of(flat)
             self._order = self._longest_first
         return self._order

@@ -5,17 +5,22 @@ Each coefficient in turn takes the value that minimises the cost with all others
 makes one pass over its coefficients; the outer sweeps bring convergence.
 """
 
+from functools import partial
+
 import numpy as np
 
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping, als
 from scoup.terms import Problem
 
+CONSTRAINABLE = True
 
-def coordinate_pass(gram: Array, rhs: Array, factor: Array) -> Array:
+
+def coordinate_pass(gram: Array, rhs: Array, factor: Array, *, nonnegative: bool = False) -> Array:
     """Update the columns of ``factor`` (I, F) one by one, each exactly, from the normal equations.
 
-    Coefficients that no observed cell depends on become zero.
+    Coefficients that no observed cell depends on become zero; with ``nonnegative``, which is HALS,
+    those that would be below zero, too.
 
     >>> coordinate_pass(np.eye(2) * 2, np.array([[2.0, 4.0]]), np.zeros((1, 2))).tolist()
     [[1.0, 2.0]]
@@ -29,6 +34,8 @@ def coordinate_pass(gram: Array, rhs: Array, factor: Array) -> Array:
         pull = rhs[:, f] - model
         step = np.divide(pull, curvature, out=np.zeros_like(pull), where=curvature > 0)
         factor[:, f] = np.where(curvature > 0, factor[:, f] + step, 0.0)
+        if nonnegative:
+            np.maximum(factor[:, f], 0, out=factor[:, f])
     return factor
 
 
@@ -41,4 +48,5 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     'exact'
     """
     als.improve_start(problem, flat)
-    return als.solve(problem, flat, stopping, update=coordinate_pass)
+    bounded = partial(coordinate_pass, nonnegative=True)
+    return als.solve(problem, flat, stopping, update=coordinate_pass, bounded=bounded)

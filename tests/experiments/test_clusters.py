@@ -17,8 +17,8 @@ from scoup.experiments.clusters.measure import (
     claims,
     measure,
     purity,
-    upright,
 )
+from scoup.factors import upright
 from scoup.metrics import block_fits
 from scoup.records import Context, Labels, pick
 from scoup.seeds import generator
@@ -42,7 +42,7 @@ def given():
 
 @pytest.fixture(scope="module")
 def factors(given):
-    return upright(given.model("groups").merged.factors, things=0, subjects=2)
+    return upright(given.model("groups").merged.factors)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_data_of_any_order_and_number_of_modes_is_read_in_its_own_words():
     outcome = measure(inputs(dataset, plan), SPEC, CONTEXT)
     assert pick(outcome.metrics, "p_value")[0].value < 0.05
     assert outcome.facts["names"] == ["dish", "taste", "subject"]
-    subjects = upright(plan.merged.factors, things=1, subjects=0).modes[0]
+    subjects = upright(plan.merged.factors).modes[0]
     assert (subjects.sum(axis=0) >= 0).all()
     shown = " ".join(texts(plot.draw("clusters", outcome.metrics, [(outcome.facts, {})])))
     assert "dish1" in shown

@@ -73,7 +73,7 @@ def test_a_view_names_measures_of_the_experiment(name):
     for measure in filter(None, [*view.shared, view.sort, *(view.scatter or ())]):
         assert f'"{measure}"' in code + shared_code or f"{measure}=" in code
     if view.steps:
-        assert f"{view.steps}=" in code
+        assert f"{view.steps}=" in code or f'"{view.steps}"' in code
 
 
 @pytest.mark.parametrize("name", CLAIMING)

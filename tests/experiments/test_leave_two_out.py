@@ -1,10 +1,12 @@
 """Batched folds equal single fits, never see their test nouns, and decide planted pairs."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from scoup import plot
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments import leave_two_out
@@ -13,7 +15,7 @@ from scoup.experiments.leave_two_out import choices, folds, grid, pairs, prepare
 from scoup.experiments.leave_two_out import measure as experiment
 from scoup.experiments.leave_two_out.folds import Matches
 from scoup.experiments.leave_two_out.prepared import Setting
-from scoup.experiments.leave_two_out.tables import all_pairs, fold_tables
+from scoup.experiments.leave_two_out.tables import Extras, all_pairs, fold_tables
 from scoup.fit import fit
 from scoup.noise import NoiseNormalizer
 from scoup.project import dictionary, expand, project
@@ -25,7 +27,7 @@ NOUNS, VOXELS, SUBJECTS, QUESTIONS = 20, 40, 3, 25
 SPEC = leave_two_out.Spec(
     datasets=["planted"], pairs=[["noun0", "noun1"]], runs=3, pair_weights=["paper", 10.0],
     ranks=[2, 3], weights=[1.0, 100.0], ridges=[0.1], groups=5, sweeps=15, alpha=20.0,
-    shuffles=2, parts=3, noise="shrunk", strengths=[0.1, 0.3], alphas=[20.0, 200.0], best=2,
+    shuffles=2, parts=3, noise="shrunk", strengths=[0.1, 0.3], alphas=[20.0, 60.0, 200.0], best=2,
 )  # fmt: skip
 PLAN = PlanSpec(rank=2, sampling=[1, 2, 1], shared=0.5, repetitions=2, max_iter=20)
 CONTEXT = Context("leave_two_out", "planted", "whole", "pairs", 0, "simulated")
@@ -121,14 +123,20 @@ def test_ridge_in_its_dual_form_equals_the_plain_one(data, inner, strength):
     np.testing.assert_allclose(matches.cosine[0], cosine, atol=1e-10)
 
 
+@pytest.mark.parametrize("perceptual", [False, True])
 @pytest.mark.parametrize("strength", [None, 0.1])
-def test_held_out_nouns_never_touch_the_training(data, inner, strength):
+def test_held_out_nouns_never_touch_the_training(data, inner, strength, perceptual):
     """What is fitted stays the same when the left-out nouns are replaced by anything."""
     held, setting = np.array([[0, 5]]), Setting(2, 10.0, sweeps=5, strength=strength)
     images, answers = (np.asarray(block.values).copy() for block in data.blocks)
     images[[0, 5]] *= -7.0
     answers[[0, 5]] += 100.0
     other = prepared.products(CoupledData(images, {0: answers}))
+    if perceptual:
+        measures = generator(0, "test", "measures").random((NOUNS, 3))
+        inner, measures = inner.with_matrix(measures, 5.0), measures.copy()
+        measures[[0, 5]] -= 50.0
+        other = other.with_matrix(measures, 5.0)
     training = np.setdiff1d(np.arange(NOUNS), held)
     models = []
     for products in (inner, other):
@@ -327,6 +335,44 @@ def test_stable_voxels_find_the_signal(data):
     assert all(choices.right(margin).mean() > 0.8 for margin in margins.values())
 
 
+def test_a_second_matrix_counts_as_if_its_columns_were_there_several_times(inner):
+    rng = generator(0, "test", "second")
+    measures = rng.standard_normal((NOUNS, 4)) * [1, 2, 5, 0] + 3.0
+    held, setting = np.array([[0, 5], [3, 7]]), Setting(2, 10.0, strength=0.1)
+    weighted = prepared.prepare(inner.with_matrix(measures, 3.0), held, setting)
+    repeated = replace(inner, answers=np.hstack([inner.answers, *[measures] * 3]))
+    plain = prepared.prepare(repeated, held, setting)
+    for name in ("answers", "images", "maps", "weights"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(plain, name), atol=1e-8)
+
+
+def test_a_second_matrix_helps_both_contenders_where_the_first_says_little():
+    spec = SPEC.replace(
+        ranks=[2], weights=[10.0], strengths=[0.1], shuffles=8, parts=1, perceptual=[1.0, 5.0]
+    )
+    rng = generator(2, "test", "second")
+    latent = rng.standard_normal((NOUNS, 2))
+    images = latent @ rng.standard_normal((2, 30)) + 0.3 * rng.standard_normal((NOUNS, 30))
+    data = CoupledData(images[:, :, None], {0: rng.standard_normal((NOUNS, 6))})
+    measures = latent @ rng.standard_normal((2, 5)) + 0.2 * rng.standard_normal((NOUNS, 5))
+    tables = fold_tables(prepared.products(data), spec, 0, 0, Extras(perceptual=measures))
+    assert len(tables.outer["ridge, perceptual"]) == 3 * len(tables.outer["ridge"])
+    found = experiment.measure_folds(tables, spec, ["P1"], CONTEXT)
+
+    def share(contender):
+        return np.mean([metric.value for metric in pick(found, "accuracy", contender=contender)])
+
+    for contender in ("chosen", "ridge chosen"):
+        assert share(contender) < 0.7
+        assert share(f"{contender}, perceptual") > 0.8
+    assert 0.3 < share("shuffled, perceptual") < 0.7
+
+
+def test_perceptual_measures_must_be_in_the_data(inner):
+    with pytest.raises(ScoupError, match="perceptual: expected measures of words and pictures"):
+        fold_tables(inner, SPEC.replace(perceptual=[1.0]), 0, 0)
+
+
 def test_stable_voxels_need_single_presentations(inner):
     spec = SPEC.replace(stable=5)
     with pytest.raises(
@@ -400,6 +446,32 @@ def test_claims_read_the_metrics_of_a_run(metrics):
     assert all(claim.controls for claim in judged)
 
 
+def test_choices_at_the_end_of_a_list_are_counted_and_named(metrics):
+    spec = SPEC.replace(ranks=[1, 2, 3])
+    settings = experiment._settings("model", spec)
+    ranking = np.zeros((len(spec.candidates), 2, 4, 4, 1), dtype=int)
+    last = [n for n, candidate in enumerate(spec.candidates) if candidate["rank"] == 3]
+    ranking[0, 1, 0] = last[0]
+    found = list(experiment._ends(ranking, settings, CONTEXT, contender="chosen"))
+    shares = {(m.at["setting"], m.at["end"], m.at["decision"]): m.value for m in found}
+    assert shares["ranks", "largest", "distance"] == 0
+    assert shares["ranks", "largest", "cosine"] == 0.25
+    assert shares["ranks", "smallest", "distance"] == 1
+    words = "; 1, the smallest of ranks, is chosen in 100% of the folds: try smaller ones"
+    assert words in experiment._ends_text(found, "chosen", "distance")
+    assert words not in experiment._ends_text(found, "ridge chosen", "distance")
+    assert [metric for metric in metrics if metric.name == "choices_at_end"]
+
+
+def test_the_figure_of_one_rank_shows_all_curves(metrics):
+    one = min(metric.at["rank"] for metric in metrics if metric.at.get("contender") == "grid")
+    kept = [metric for metric in metrics if metric.at.get("rank", one) == one]
+    axes = plot.draw("leave_two_out", kept).subfigs[1].axes[0]
+    points = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert points
+    assert all(line.get_marker() not in ("", "None") for line in points)
+
+
 def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_well():
     context = CONTEXT.on(plan="pairs")
     at = {"pair": "closet/watch", "weight": "paper", "rule": "paper", "decision": "distance"}
@@ -416,8 +488,6 @@ def test_the_best_subjects_of_a_pair_are_no_finding_if_shuffled_answers_do_as_we
 
 
 def test_the_figure_names_the_data_set_of_a_subject_if_there_are_several(metrics):
-    from dataclasses import replace
-
     from scoup.experiments.leave_two_out.figure import leave_two_out as draw
 
     ticks = draw(metrics, []).subfigs[0].axes[0].get_xticklabels()

@@ -206,6 +206,34 @@ def test_missing_cells_leave_core_consistency_out(scanned):
     assert draw(metrics, [(facts, {})]).axes
 
 
+@pytest.mark.parametrize(
+    ("middles", "words"),
+    [
+        ((0.9, 0.5, 0.2), "try larger ones"),  # still falling: not sure
+        ((0.9, 0.2, 0.2), "Rank 3 is the largest that was tried: try larger ones."),
+        ((0.2,), "Rank 1 is the only one that was tried: try others."),
+        ((0.9, 0.2, 0.4, 0.4), ""),
+    ],
+)
+def test_the_end_of_the_ranks_is_named_where_it_is_chosen(middles, words):
+    advice = recommend([look(n, errors) for n, errors in enumerate(curve(*middles), start=1)])
+    text = " ".join([*advice.reasons, *advice.warnings])
+    assert words in text
+    assert bool(words) == ("try" in text)
+
+
+def test_the_figure_of_one_rank_shows_every_fold(scanned):
+    data, looks = scanned
+    facts = rank.summary(looks[1:2], Dataset(data), 3, CONTEXT)
+    panels = draw(rank.scan_metrics(looks[1:2], CONTEXT), [(facts, {})]).axes
+    for axes in panels:
+        assert [
+            tick for tick in axes.get_xticks() if axes.get_xlim()[0] <= tick <= axes.get_xlim()[1]
+        ]
+    folds = [line for line in panels[1].lines if line.get_marker() == "."]
+    assert len(folds) == looks[1].errors.size
+
+
 def test_the_figure_says_what_is_recommended_and_why(scanned):
     data, looks = scanned
     facts = rank.summary(looks, Dataset(data), 3, CONTEXT)

@@ -61,6 +61,7 @@ def test_one_subject_is_one_tensor_and_decodes_as_published(brain, subject):
     answers = dataset.data.blocks[1].values
     assert answers.shape == (60, 218)
     assert set(np.unique(answers)) == {1, 2, 3, 4, 5}
+    assert dataset.extras["perceptual"].shape == (60, 11)
     assert leave_two_out(answers, dataset.data.tensor[:, :, 0]) == pytest.approx(
         RIDGE[subject], abs=0.002
     )

@@ -39,7 +39,8 @@ def couple_subjects(
 ) -> Dataset:
     """Return the means over presentations as a (60, voxels, subjects) tensor, with the questions.
 
-    The extras hold, for each subject, the presentations (6, 60, V) and their rows of the tensor.
+    The extras hold the perceptual measures and, for each subject, the presentations (6, 60, V) and
+    their rows of the tensor.
     """
     means: list[Array] = []
     positions: list[Array] = []
@@ -74,7 +75,8 @@ def couple_subjects(
         "layout": options.grid,
     }
     data = CoupledData(tensor, {0: questions.answers}, mask)
-    return Dataset(data, labels, provenance, {"grid": np.array(grid), **extras}, facts)
+    extras |= {"grid": np.array(grid), "perceptual": questions.perceptual}
+    return Dataset(data, labels, provenance, extras, facts)
 
 
 def thin_out(subject: Subject, step: int) -> Subject:

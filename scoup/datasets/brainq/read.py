@@ -39,10 +39,14 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Answers 1..5 of shape (60 nouns, 218 questions), nouns as in NOUNS."""
+    """Answers 1..5 of shape (60 nouns, 218 questions), nouns as in NOUNS.
+
+    ``perceptual`` (60, 11) are the measures of word and picture that the same file holds.
+    """
 
     questions: Array
     answers: Array
+    perceptual: Array
 
 
 def read_subject(path: FilePath) -> Subject:
@@ -148,7 +152,7 @@ def _coords(path: FilePath, meta: Any) -> tuple[Array, tuple[int, int, int]]:
 
 
 def read_questions(path: FilePath) -> Questions:
-    """Read the 218 questions for the 60 nouns from the published 1000 nouns x 229 features."""
+    """Read the features of the 60 nouns from the published 1000 nouns x 229 features."""
     arrays = load_npz(path, ("vectors", "features", "stimuli"))
     vectors, features = arrays["vectors"], np.char.strip(arrays["features"].astype(str))
     stimuli = [str(noun).lower() for noun in arrays["stimuli"]]
@@ -165,12 +169,13 @@ def read_questions(path: FilePath) -> Questions:
         raise ScoupError.expected(
             f"{path}: features", f"{QUESTION_COUNT} questions", f"{is_question.sum()}"
         )
-    answers = vectors[[stimuli.index(noun) for noun in NOUNS]][:, is_question].astype(np.float64)
+    rows = vectors[[stimuli.index(noun) for noun in NOUNS]].astype(np.float64)
+    answers = np.ascontiguousarray(rows[:, is_question])
     if not ((answers >= 1) & (answers <= 5)).all():
         raise ScoupError.expected(
             f"{path}: vectors", "answers from 1 to 5", f"{answers.min():g} to {answers.max():g}"
         )
-    return Questions(features[is_question], np.ascontiguousarray(answers))
+    return Questions(features[is_question], answers, np.ascontiguousarray(rows[:, ~is_question]))
 
 
 def load_npz(path: FilePath, required: Collection[str]) -> dict[str, Array]:

@@ -24,7 +24,8 @@ def couple(folder: Path, options: Options, provenance: Provenance) -> Dataset:
         Labels("question", questions.questions),
     )
     data = CoupledData(values[:, :, None], {0: questions.answers})
-    return Dataset(data, labels, provenance, facts={"layout": "unknown positions"})
+    extras = {"perceptual": questions.perceptual}
+    return Dataset(data, labels, provenance, extras, facts={"layout": "unknown positions"})
 
 
 def read_excerpt(path: Path, subject: str) -> Array:

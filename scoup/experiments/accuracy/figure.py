@@ -59,10 +59,11 @@ def _ceiling(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str) -> None:
-    for number, (merge, values) in enumerate(table[table.name == name].groupby("merge")):
+    numbers = style.numbers(sorted(table["merge"].dropna().unique()))
+    for merge, values in table[table.name == name].groupby("merge"):
+        number = numbers[str(merge)]
         for _, run in values.groupby("seed"):
-            colour = style.look(number)["color"]
-            axes.plot(run.repetitions, run.value, color=colour, alpha=0.2, linewidth=0.6)
+            style.run(axes, run.repetitions, run.value, number)
         style.curve(axes, values, "repetitions", number, f"{merge} merge")
     style.unit_line(axes)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

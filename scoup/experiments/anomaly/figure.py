@@ -41,7 +41,7 @@ def anomaly(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
         for mode in range(3):
             _stems(grid[number, mode], panel, mode, facts)
         kind = panel["found"]["kind"]
-        grid[number, 0].set_ylabel(f"{facts['words'].get(kind, kind)}\n(largest = 1)")
+        grid[number, 0].set_ylabel(f"{facts['words'].get(kind, kind)}\n(largest: ±1)")
     for mode, name in enumerate(facts["names"]):
         grid[-1, mode].set_xlabel(name if mode == DAY else f"{name} (in the order of labels)")
     return drawing
@@ -54,7 +54,9 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
         for index, value in zip(column["index"], column["value"], strict=True)
         if abs(value) > MIN_SHARE_DRAWN
     ]
-    positions, values = [index for index, _ in entries], [value for _, value in entries]
+    # The sign of a component is free: most of what takes part points upwards.
+    sign = -1.0 if sum(value**3 for _, value in entries) < 0 else 1.0
+    positions, values = [index for index, _ in entries], [sign * value for _, value in entries]
     if mode == DAY and facts["calendar"]:
         days = [date.fromisoformat(day) for day in facts["calendar"]]
         positions = [days[index] for index in positions]
@@ -65,7 +67,7 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
     axes.vlines(positions, 0, values, color=colour, linewidth=0.9)
     axes.plot(positions, values, ".", color=colour, markersize=2.5)
     axes.axhline(0, color=style.GREY, linewidth=0.6)
-    axes.set_ylim(min(-0.15, min(values, default=0) * 1.1), 1.25)
+    axes.set_ylim(min(-0.15, min(values, default=0) * 1.15), 1.25)
     axes.set_title(_title(panel, mode, facts["names"][mode]), fontsize=7.5)
 
 
@@ -83,14 +85,17 @@ def anomaly_plans(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw recall and precision within the first k entries: of each plan, and of counting."""
     del material
     table = style.frame(metrics)
+    table = table[table.name.isin([RECALL.name, PRECISION.name])]
+    numbers = style.numbers(table.plan)
     stars = table[table.name == RECALL.name]
     planted = bool((stars.truth == "planted").any())
     drawing, grid = style.panels(3 if planted else 2, height=3.1, sharey=True)
-    _lines(grid[0, 0], stars[stars.truth == "counted"], "share of the largest stars found")
+    _lines(grid[0, 0], stars[stars.truth == "counted"], "share of the largest stars found", numbers)
     precision = table[(table.name == PRECISION.name) & (table.truth == "counted")]
-    _lines(grid[0, 1], precision, "share among the k largest")
+    _lines(grid[0, 1], precision, "share among the k largest", numbers)
     if planted:
-        _lines(grid[0, 2], stars[stars.truth == "planted"], "share of the planted stars found")
+        found = stars[stars.truth == "planted"]
+        _lines(grid[0, 2], found, "share of the planted stars found", numbers)
     grid[0, 0].set_ylim(-0.03, 1.05)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=7.5)
@@ -98,9 +103,9 @@ def anomaly_plans(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     return drawing
 
 
-def _lines(axes: Axes, table: pd.DataFrame, label: str) -> None:
-    for number, plan in enumerate(dict.fromkeys(table.plan)):
-        style.curve(axes, table[table.plan == plan], "k", number, plan.replace("_", " "))
+def _lines(axes: Axes, table: pd.DataFrame, label: str, numbers: Mapping[str, int]) -> None:
+    for plan in dict.fromkeys(table.plan):
+        style.curve(axes, table[table.plan == plan], "k", numbers[plan], plan.replace("_", " "))
     axes.set_xticks(sorted(set(table.k)))
     axes.set_xlabel("first k entries")
     axes.set_title(label, fontsize=8.5)
@@ -111,7 +116,7 @@ def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure
     table = style.frame(metrics)
     drawing, grid = style.panels(3, height=2.9)
     _bars(grid[0, 0], table[table.name == GROUPS.name], "groups")
-    _bars(grid[0, 1], table[table.name == FRIENDS.name], "friends among silent members (share)")
+    _bars(grid[0, 1], table[table.name == FRIENDS.name], "friends among silent\nmembers (share)")
     facts = material[0][0]
     for number, course in enumerate(facts["courses"][:MAX_COURSES]):
         starts = facts["slice_starts"]
@@ -125,7 +130,7 @@ def anomaly_groups(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure
     count = "posts" if "poster" in facts["names"] else "count"
     axes.set_ylabel(f"{count} in {facts['slice_days']} {facts['names'][DAY]}s")
     if facts["courses"]:
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     style.letter(grid)
     return drawing
 

@@ -16,6 +16,7 @@ from scoup.coupled import Dataset
 from scoup.experiments._images import dense, roles
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.clusters import Spec
+from scoup.factors import upright
 from scoup.interop import volumes
 from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric, pick
 from scoup.seeds import generator
@@ -61,7 +62,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     """Return the purity of every end, its null, and descriptions of all components."""
     dataset, merged = inputs.dataset, inputs.model(spec.plan).merged
     context = context.on(plan=spec.plan)
-    factors = upright(merged.factors, *roles(dataset))
+    factors = upright(merged.factors)
     fits = [
         context.metric(BLOCK_FIT, value, block=name)
         for name, value in merged.report.block_fits.items()
@@ -74,18 +75,6 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     alone = alone_purities(inputs, spec, context)
     metrics = [*purities(factors, dataset, spec, context), *alone, *fits]
     return Outcome(metrics, facts, arrays, notes={"top": spec.top, "deals": spec.deals})
-
-
-def upright(factors: Factors, things: int, subjects: int) -> Factors:
-    """Turn each component so that subjects load positively: voxels take over the sign."""
-    sign = np.where(factors.modes[subjects].sum(axis=0) < 0, -1.0, 1.0)
-    voxels = next(mode for mode in range(len(factors.modes)) if mode not in (things, subjects))
-    return factors.replace_flat(
-        [
-            factor * sign if mode in (voxels, subjects) else factor
-            for mode, factor in enumerate(factors.flat)
-        ]
-    )
 
 
 def purities(factors: Factors, dataset: Dataset, spec: Spec, context: Context) -> list[Metric]:

@@ -20,7 +20,7 @@ def coupling(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     for row, plan in zip(grid, plans, strict=True):
         for axes, (name, label) in zip(row, PANELS.items(), strict=True):
             runs = table[(table.name == name) & (table.plan == plan)]
-            for number, contender in enumerate(dict.fromkeys(runs.contender)):
+            for contender, number in style.numbers(runs.contender).items():
                 chosen = runs[runs.contender == contender]
                 style.curve(axes, chosen, "noise", number, contender)
             axes.set_title(f"plan {plan}")

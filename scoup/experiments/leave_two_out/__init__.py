@@ -73,6 +73,11 @@ class Spec(ExperimentSpec):
         description="candidate penalties of the rival that gets the same help",
     )
     shuffles: Whole = Field(20, description="controls with shuffled answers, on some pairs each")
+    perceptual: list[AboveZero] = Field(
+        [],
+        description="candidate weights of a perceptual measure (BrainQ), relative to a question, "
+        "for a further contender whose second matrix they are; empty: none",
+    )
     stable: Whole = Field(0, description="voxels selected in each fold by stability; 0: all")
     parts: Count = Field(2, description="jobs that share all pairs")
 

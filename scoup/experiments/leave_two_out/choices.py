@@ -95,6 +95,25 @@ def rank_candidates(table: Array, count: int) -> Array:
     return np.argsort(-inner, axis=0, kind="stable")
 
 
+def ends_chosen(ranking: Array, values: Array) -> list[tuple[str, float, float]]:
+    """Return how often the first choice is the smallest or the largest value of a setting.
+
+    ``values`` are those of the candidates, NaN where the setting has no meaning. Each result is
+    (end, value, share of the choices); of fewer than three values there is no middle to choose.
+
+    >>> ends_chosen(np.array([[2, 2, 0, 1]]), np.array([1.0, 10.0, 100.0]))
+    [('smallest', 1.0, 0.25), ('largest', 100.0, 0.5)]
+    """
+    distinct = np.unique(values[~np.isnan(values)])
+    if len(distinct) < 3:
+        return []
+    picks = values[ranking[0]]
+    return [
+        (end, float(value), float(np.mean(picks == value)))
+        for end, value in (("smallest", distinct[0]), ("largest", distinct[-1]))
+    ]
+
+
 def chosen(margin: Array, ranking: Array, pairs: Array, members: Array) -> Array:
     """Return each pair's margin, averaged over the candidates in ``ranking``.
 

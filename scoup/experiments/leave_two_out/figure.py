@@ -1,6 +1,6 @@
 """Leave-two-out: accuracy per subject, accuracy against rank and matrix weight, the named pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ CONTENDERS = {
     "chosen alone": "each subject alone",
     "chosen, not normalised": "coupled, images as they are",
     "ridge chosen": "ridge, same help",
+    "chosen, perceptual": "coupled, with perceptual measures",
+    "ridge chosen, perceptual": "ridge, with perceptual measures",
     "ridge": "ridge, published",
     "as printed": "as printed in the paper",
 }
+PRINTED = "as printed"
 DECISION = "cosine"
 PAPER_DECISION = "distance"  # of the named pairs
 MAX_AXIS_CHARACTERS = 100  # that fit below the axis, written horizontally
@@ -35,9 +38,10 @@ def leave_two_out(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     above.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7)
     named = table[table.name == "pair_accuracy"]
     panels = below.subplots(1, 1 if named.empty else 2, squeeze=False)[0]
-    _grid(panels[0], table[(table.name == "accuracy") & (table.contender == "grid")])
+    numbers = _weight_numbers(table)
+    _grid(panels[0], table[(table.name == "accuracy") & (table.contender == "grid")], numbers)
     if not named.empty:
-        _pairs(panels[1], named)
+        _pairs(panels[1], named, numbers)
     style.letter(np.array([top, *panels]))
     return drawing
 
@@ -48,6 +52,16 @@ def _subject_names(table: pd.DataFrame) -> pd.Series:
     if table.dataset.nunique() == 1 or (table.dataset == table.subject)[known].all():
         return table.subject
     return (table.dataset + " " + table.subject.astype(str)).where(known)
+
+
+def _weight_numbers(table: pd.DataFrame) -> dict[str, int]:
+    """Return the number of the look of each matrix weight, the same in both panels."""
+    weights = {weight for weight in table.weight.dropna() if not isinstance(weight, str)}
+    return style.numbers([PRINTED, *map(_weight_name, sorted(weights))])
+
+
+def _weight_name(weight: float | str) -> str:
+    return PRINTED if weight == "paper" else f"matrix weight {weight:g}"
 
 
 def _line(number: int) -> dict[str, Any]:
@@ -70,17 +84,18 @@ def _subjects(axes: Axes, table: pd.DataFrame) -> None:
         label="matrix shuffled, each run",
     )
     present = [name for name in CONTENDERS if name in set(rows.contender)]
-    for number, name in enumerate(present):
+    numbers = style.numbers(present)
+    for place, name in enumerate(present):
         shares = (
             rows[rows.contender == name]
             .pivot_table(index="subject", columns="name", values="value")
             .loc[subjects]
         )
-        x = np.arange(len(subjects)) + 0.13 * (number - (len(present) - 1) / 2)
+        x = np.arange(len(subjects)) + 0.13 * (place - (len(present) - 1) / 2)
         bars = np.array(
             [shares.accuracy - shares.accuracy_low, shares.accuracy_high - shares.accuracy]
         ).clip(0)
-        look = {**style.look(number), "linestyle": "none"}
+        look = {**style.look(numbers[name]), "linestyle": "none"}
         axes.errorbar(x, shares.accuracy, yerr=bars, **look, label=CONTENDERS[name])
     low, high = (
         float(table[table.name == f"chance_{end}"].value.iloc[0]) for end in ("low", "high")
@@ -100,24 +115,26 @@ def _label_subjects(axes: Axes, subjects: Sequence[str]) -> None:
     axes.set_xlabel("subject")
 
 
-def _grid(axes: Axes, table: pd.DataFrame) -> None:
+def _grid(axes: Axes, table: pd.DataFrame, numbers: Mapping[str, int]) -> None:
     """Draw the mean over subjects against rank, at the largest ridge.
 
     There is one curve per strength if several were tried (at the largest weight), else per weight.
     """
     table = table[table.decision == DECISION]
     rows = table[(table.rule == "least_squares") & (table.ridge == table.ridge.max())]
-    key, label = "weight", "matrix weight"
+    names = rows.weight.map(_weight_name)
     if rows.strength.nunique() > 1:
-        key, label = "strength", "noise strength"
-        rows = rows[rows.weight == rows.weight.max()]
-    for number, value in enumerate(sorted(rows[key].unique())):
-        means = rows[rows[key] == value].groupby("rank").value.mean()
-        axes.plot(means.index, means, label=f"{label} {value:g}", **_line(number))
+        rows = rows[rows.weight == rows.weight.max()].sort_values("strength", kind="stable")
+        names = rows.strength.map(lambda strength: f"noise strength {strength:g}")
+        numbers = style.numbers(names)
+    for name in [name for name in numbers if name in set(names)]:
+        means = rows[names == name].groupby("rank").value.mean()
+        axes.plot(means.index, means, label=name, **_line(numbers[name]))
     printed = table[(table.rule == "paper") & (table.weight == table.weight.max())]
     means = printed.groupby("rank").value.mean()
     label = r"rule $BD^{T}q$, largest weight"
-    axes.plot(means.index, means, color=style.GREY, linestyle=":", label=label)
+    dotted: dict[str, Any] = {"color": style.GREY, "linestyle": ":", "marker": ".", "markersize": 3}
+    axes.plot(means.index, means, label=label, **dotted)
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
     axes.set_ylim(0.45, min(1.02, table.value.max() + 0.15))
     axes.set_xlabel("rank F")
@@ -126,13 +143,13 @@ def _grid(axes: Axes, table: pd.DataFrame) -> None:
     axes.legend(fontsize=7)
 
 
-def _pairs(axes: Axes, table: pd.DataFrame) -> None:
+def _pairs(axes: Axes, table: pd.DataFrame, numbers: Mapping[str, int]) -> None:
     """Draw the share of runs that decide each named pair correctly, one marker per subject."""
     subjects, pairs = sorted(table.subject.unique()), sorted(table.pair.unique())
     rows = table[table.decision == PAPER_DECISION]
     weights = sorted(rows.weight.unique(), key=str)
     for column, pair in enumerate(pairs):
-        for number, weight in enumerate(weights):
+        for weight in weights:
             rule = "paper" if weight == "paper" else "least_squares"
             shares = (
                 rows[(rows.pair == pair) & (rows.weight == weight) & (rows.rule == rule)]
@@ -140,8 +157,8 @@ def _pairs(axes: Axes, table: pd.DataFrame) -> None:
                 .value.mean()
             )
             x = np.arange(len(subjects)) + column * (len(subjects) + 1)
-            label = "as printed" if weight == "paper" else f"matrix weight {weight:g}"
-            look = {**_line(number), "linestyle": "none"}
+            label = _weight_name(weight)
+            look = {**_line(numbers[label]), "linestyle": "none"}
             axes.plot(x, shares.reindex(subjects), **look, label=label if column == 0 else None)
     axes.axhline(0.5, color=style.GREY, linewidth=0.8, linestyle="--")
     centres = [

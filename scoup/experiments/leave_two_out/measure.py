@@ -15,7 +15,14 @@ from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.leave_two_out import Spec, choices, pairs
 from scoup.experiments.leave_two_out.choices import DECISIONS
 from scoup.experiments.leave_two_out.prepared import products
-from scoup.experiments.leave_two_out.tables import FoldTables, fold_tables, join, pack, unpack
+from scoup.experiments.leave_two_out.tables import (
+    Extras,
+    FoldTables,
+    fold_tables,
+    join,
+    pack,
+    unpack,
+)
 from scoup.records import Array, Claim, Context, Measure, Metric, pick
 
 ACCURACY = Measure(
@@ -42,6 +49,10 @@ PICKED = Measure(
 PASSED = Measure(
     "picked_passes", "share", "none", 0.0, 1.0, "pairs on which the best five subjects reach 0.8"
 )
+AT_END = Measure(
+    "choices_at_end", "share", "none", 0.0, 1.0, "first choices at one end of a candidate list"
+)
+MAX_SHARE_AT_END = 0.5  # of the choices; more say that the list should be longer
 PICKED_SUBJECTS = 5  # of nine, in the paper
 PICKED_SHARE = 0.8  # about what the paper reports for them
 # What stands behind each contender: a table of candidates, of which each fold chooses.
@@ -50,6 +61,8 @@ CHOSEN = {
     "chosen alone": "alone",
     "chosen, not normalised": "plain",
     "ridge chosen": "ridge",
+    "chosen, perceptual": "model, perceptual",
+    "ridge chosen, perceptual": "ridge, perceptual",
 }
 
 
@@ -64,7 +77,8 @@ def measure_part(inputs: Inputs, spec: Spec, part: str, seed: int) -> dict[str, 
         values for name, values in dataset.extras.items() if name.startswith("presentations.")
     ]
     number = int(part.removeprefix("folds"))
-    return pack(fold_tables(products(dataset.data), spec, number, seed, presentations))
+    extras = Extras(presentations, dataset.extras.get("perceptual"))
+    return pack(fold_tables(products(dataset.data), spec, number, seed, extras))
 
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
@@ -80,7 +94,7 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
         metrics += _pair_metrics(won, "/".join(pair), spec, subjects, context)
     names = (
         "noise", "strengths", "ranks", "weights", "ridges", "best", "groups", "sweeps", "alpha",
-        "alphas", "shuffles", "stable",
+        "alphas", "shuffles", "perceptual", "stable",
     )  # fmt: skip
     return Outcome(metrics, notes={name: getattr(spec, name) for name in names})
 
@@ -126,14 +140,60 @@ def measure_folds(
             contenders[name] = choices.chosen(
                 tables.outer[table], ranking[: spec.best], tables.pairs, members
             )
+            metrics += _ends(ranking, _settings(table, spec), context, contender=name)
     for name, margin in {**contenders, **tables.controls}.items():
-        metrics += _shares(margin, subjects, context, contender=name.rstrip("0123456789"), run=name)
+        contender = name.rstrip("0123456789")
+        metrics += _shares(margin, subjects, context, contender=contender, run=name)
         if name.startswith("shuffled"):
-            metrics += _picked_by_chance(margin, context, contender="shuffled", run=name)
+            metrics += _picked_by_chance(margin, context, contender=contender, run=name)
         else:
             metrics += _intervals(margin, tables.pairs, subjects, context, contender=name)
     low, high = choices.binomial_bounds(len(tables.pairs))
     return [*metrics, context.metric(CHANCE_LOW, low), context.metric(CHANCE_HIGH, high)]
+
+
+def _settings(table: str, spec: Spec) -> dict[str, Array]:
+    """Return the values of each setting, one per candidate of a table."""
+    if table == "ridge":
+        return {"alphas": np.array(list(spec.alphas) * len(spec.noise_strengths), dtype=float)}
+    candidates = spec.candidates
+    if table == "plain":  # which has one strength, none
+        candidates = candidates[: len(candidates) // len(spec.noise_strengths)]
+    names = {"ranks": "rank", "weights": "weight", "strengths": "strength"}
+    settings = {
+        setting: np.array([_number(candidate[key]) for candidate in candidates])
+        for setting, key in names.items()
+    }
+    ridges = [c["ridge"] if c["rule"] == "least_squares" else np.nan for c in candidates]
+    return {**settings, "ridges": np.array(ridges, dtype=float)}
+
+
+def _number(value: float | str) -> float:
+    return np.nan if isinstance(value, str) else float(value)
+
+
+def _ends(
+    ranking: Array, settings: dict[str, Array], context: Context, **at: Any
+) -> Iterator[Metric]:
+    """Yield how often a choice is at the end of its list, where a better one may lie beyond."""
+    for d, decision in enumerate(DECISIONS):
+        for setting, values in settings.items():
+            for end, value, share in choices.ends_chosen(ranking[:, d], values):
+                yield context.metric(
+                    AT_END, share, setting=setting, end=end, candidate=value, decision=decision,
+                    **at,
+                )  # fmt: skip
+
+
+def _ends_text(metrics: Sequence[Metric], contender: str, decision: str) -> str:
+    """Say which lists of candidates should be longer, if any."""
+    beyond = {"smallest": "smaller", "largest": "larger"}
+    return "".join(
+        f"; {m.at['candidate']:g}, the {m.at['end']} of {m.at['setting']}, is chosen in "
+        f"{m.value:.0%} of the folds: try {beyond[m.at['end']]} ones"
+        for m in pick(metrics, AT_END.name, contender=contender, decision=decision)
+        if m.value > MAX_SHARE_AT_END
+    )
 
 
 def _picked_by_chance(margin: Array, context: Context, **at: Any) -> Iterator[Metric]:
@@ -227,5 +287,7 @@ def _decoding_claims(metrics: Sequence[Metric]) -> Iterator[Claim]:
                 unit="share",
                 bar=bar,
                 controls={"answers shuffled": contenders["shuffled"]},
-                note=f"the bar is ridge regression, chosen and normalised alike: {bar:.3f}",
+                note=f"the bar is ridge regression, chosen and normalised alike: {bar:.3f}"
+                + _ends_text(metrics, "chosen", decision)
+                + _ends_text(metrics, "ridge chosen", decision),
             )

@@ -26,12 +26,14 @@ class Products:
     """What all folds share: ``images[i, k, j, l] = x_ik . x_jl`` and ``answers`` (n, questions).
 
     ``levels`` (n, K) are the means over voxels times the root of their number: each image loses its
-    mean as ``images[i, k, j, l] - levels[i, k] levels[j, l]``.
+    mean as ``images[i, k, j, l] - levels[i, k] levels[j, l]``. ``column_weights`` (questions,) tell
+    how much a standardised column counts, as if it were there so many times.
     """
 
     images: Array
     answers: Array
     levels: Array | None = None
+    column_weights: Array | None = None
 
     @property
     def nouns(self) -> int:
@@ -47,11 +49,18 @@ class Products:
         """Return the data of one subject alone."""
         here = slice(subject, subject + 1)
         levels = None if self.levels is None else self.levels[:, here]
-        return Products(np.ascontiguousarray(self.images[:, here, :, here]), self.answers, levels)
+        images = np.ascontiguousarray(self.images[:, here, :, here])
+        return replace(self, images=images, levels=levels)
 
     def shuffled(self, order: Array) -> Products:
         """Return the same images with the answers of other nouns, as a control."""
         return replace(self, answers=self.answers[order])
+
+    def with_matrix(self, matrix: Array, weight: float) -> Products:
+        """Couple a second matrix (n, columns) to the nouns, a column of which counts ``weight``."""
+        weights = np.ones(self.answers.shape[1] + matrix.shape[1])
+        weights[self.answers.shape[1] :] = weight
+        return replace(self, answers=np.hstack([self.answers, matrix]), column_weights=weights)
 
     def without_levels(self) -> Array:
         """Return the products of images that have lost their mean over voxels."""
@@ -184,7 +193,7 @@ def prepare_strengths(
     """
     train = np.ones((len(held), data.nouns))
     np.put_along_axis(train, held, 0.0, axis=1)
-    answers = _answer_products(data.answers, train, setting)
+    answers = _answer_products(data, train, setting)
     images = _image_products(data.images, train, setting.centre)
     raw = PreparedFolds(train, answers, images, None, setting.centre, np.ones((len(held), 2)))
     noise = None
@@ -210,7 +219,7 @@ def prepare(data: Products, held: Array, setting: Setting) -> PreparedFolds:
     return fold.weighted(setting.weight)
 
 
-def _answer_products(answers: Array, train: Array, setting: Setting) -> Array:
+def _answer_products(data: Products, train: Array, setting: Setting) -> Array:
     """Return products (b, n, n) of the answers, each fold centred and scaled by its training nouns.
 
     With ``s_q = 1 / spread_q^2``, ``sum_q s_q (y_iq - m_q)(y_jq - m_q)`` is a product of s with all
@@ -219,13 +228,17 @@ def _answer_products(answers: Array, train: Array, setting: Setting) -> Array:
     """
     count = train.sum(axis=1, keepdims=True)
     # Answers far from zero would lose digits to the means; any shift gives the same products.
-    answers = answers - answers.mean(axis=0) if setting.centre or setting.standardise else answers
+    answers = data.answers
+    if setting.centre or setting.standardise:
+        answers = answers - answers.mean(axis=0)
     mean = train @ answers / count
     moment = train @ answers**2 / count
     spread = moment - mean**2
     scale = np.divide(1.0, spread, out=np.ones_like(spread), where=spread > 1e-12 * moment)
     if not setting.standardise:
         scale[:] = 1.0
+    if data.column_weights is not None:
+        scale *= data.column_weights
     pairs = (answers[:, None, :] * answers[None, :, :]).reshape(-1, answers.shape[1])
     sums = (scale @ pairs.T).reshape(len(train), len(answers), len(answers))
     if setting.centre or setting.standardise:

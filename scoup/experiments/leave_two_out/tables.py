@@ -20,6 +20,8 @@ from scoup.seeds import generator
 
 log = logging.getLogger(__name__)
 
+Tables = dict[str, tuple[Array, ...]]  # margins of pairs and shares of nested folds, by contender
+
 AS_PRINTED = Setting(2, "paper", centre=False, standardise=False)
 SHUFFLED_PAIRS = 200  # or more, for each shuffle: many shuffles tell more than many pairs of one
 
@@ -30,8 +32,9 @@ class FoldTables:
 
     ``outer`` (candidates, 2, pairs, K) are margins and ``inner`` (candidates, 2, folds, 3, K)
     shares right, by the name of a table: ``model``, ``alone`` (models of one subject each),
-    ``plain`` (images as they are) and ``ridge``. ``controls`` are the margins (2, pairs, K) of the
-    controls by name; those with shuffled answers decide some of the pairs only.
+    ``plain`` (images as they are) and ``ridge``; ``model, perceptual`` and ``ridge, perceptual``
+    have the perceptual measures as well. ``controls`` are the margins (2, pairs, K) of the controls
+    by name; those with shuffled answers decide some of the pairs only.
     """
 
     pairs: Array
@@ -45,16 +48,33 @@ def all_pairs(nouns: int) -> Array:
     return np.array(list(combinations(range(nouns), 2)))
 
 
-def fold_tables(
-    data: Products, spec: Spec, number: int, seed: int, presentations: Sequence[Array] = ()
-) -> FoldTables:
-    """Fit and decide the folds of job ``number`` out of ``spec.parts``.
-
-    Stable voxels need the ``presentations`` (6, nouns, voxels) of each subject.
+@dataclass(frozen=True, eq=False)
+class Extras:
+    """What some contenders need: presentations (6, n, voxels) of each subject, and measures (n, q)
+    of words and pictures.
     """
-    if spec.stable and len(presentations) != data.subjects:
-        hint = "write stable: 0, or presentations: true in the options of the data set"
-        raise ScoupError.expected("stable", "single presentations of each subject", "none", hint)
+
+    presentations: Sequence[Array] = ()
+    perceptual: Array | None = None
+
+    def check(self, spec: Spec, subjects: int) -> None:
+        """Refuse settings that need what the data does not have."""
+        if spec.stable and len(self.presentations) != subjects:
+            hint = "write stable: 0, or presentations: true in the options of the data set"
+            raise ScoupError.expected(
+                "stable", "single presentations of each subject", "none", hint
+            )
+        if spec.perceptual and self.perceptual is None:
+            hint = "write perceptual: []"
+            raise ScoupError.expected("perceptual", "measures of words and pictures", "none", hint)
+
+
+def fold_tables(
+    data: Products, spec: Spec, number: int, seed: int, extras: Extras | None = None
+) -> FoldTables:
+    """Fit and decide the folds of job ``number`` out of ``spec.parts``."""
+    extras = extras or Extras()
+    extras.check(spec, data.subjects)
     members = choices.deal(data.nouns, spec.groups, seed)
     mine = slice(number, None, spec.parts)
     test_pairs = all_pairs(data.nouns)[mine]
@@ -62,34 +82,41 @@ def fold_tables(
     if spec.stable:
         setting = Setting(max(spec.ranks), max(spec.weights), sweeps=1)
         controls |= stable.contenders(
-            presentations, data.answers, test_pairs, spec.stable, setting, spec.alpha
+            extras.presentations, data.answers, test_pairs, spec.stable, setting, spec.alpha
         )
-    outer: dict[str, Array] = {}
-    inner: dict[str, Array] = {}
-    for name, candidates in _grids(data, spec).items():
-        everything = _tables(data, spec, candidates, test_pairs, members, mine)
-        tables = everything if name == "model" else {name: everything["model"]}
-        outer |= {contender: table[0] for contender, table in tables.items()}
-        inner |= {contender: table[1] for contender, table in tables.items()}
+    plain = Grid(spec.weights, spec.ranks, spec.ways)
+    model = replace(plain, strengths=spec.noise_strengths, alphas=spec.alphas)
+    everyone = replace(model, alone=data.subjects > 1)
+    tables = _tables(data, spec, everyone, test_pairs, members, mine)
+    if spec.noise != "none":
+        tables["plain"] = _tables(data, spec, plain, test_pairs, members, mine)["model"]
+    if extras.perceptual is not None and spec.perceptual:
+        more = [data.with_matrix(extras.perceptual, weight) for weight in spec.perceptual]
+        weighted = [_tables(each, spec, model, test_pairs, members, mine) for each in more]
+        tables |= _with_perceptual(tables, weighted)
+        for name, margins in _shuffled(more[0], spec, test_pairs, seed):
+            controls[name.replace("shuffled", "shuffled, perceptual")] = margins
     log.info(
         "part %d of %d: %d pairs, %d candidates",
-        number + 1, spec.parts, len(test_pairs), len(outer["model"]),
+        number + 1, spec.parts, len(test_pairs), len(tables["model"][0]),
     )  # fmt: skip
+    outer, inner = ({name: pair[n] for name, pair in tables.items()} for n in (0, 1))
     return FoldTables(test_pairs, outer, inner, controls)
 
 
-def _grids(data: Products, spec: Spec) -> dict[str, Grid]:
-    """Return the candidates of the models, and those on images as they are."""
-    plain = Grid(spec.weights, spec.ranks, spec.ways)
-    model = replace(
-        plain, strengths=spec.noise_strengths, alphas=spec.alphas, alone=data.subjects > 1
-    )
-    return {"model": model} | ({"plain": plain} if spec.noise != "none" else {})
+def _with_perceptual(tables: Tables, weighted: Sequence[Tables]) -> Tables:
+    """Join the candidates of all weights; those without the measures are candidates, too."""
+    return {
+        f"{name}, perceptual": tuple(
+            np.concatenate([each[name][n] for each in (tables, *weighted)]) for n in (0, 1)
+        )
+        for name in ("model", "ridge")
+    }
 
 
 def _tables(
     data: Products, spec: Spec, candidates: Grid, test_pairs: Array, members: Array, mine: slice
-) -> dict[str, tuple[Array, Array]]:
+) -> Tables:
     """Return margins of the outer pairs and shares of this job's nested folds, by contender."""
     setting = Setting(max(spec.ranks), sweeps=spec.sweeps, penalty=spec.alpha)
     outer = grid.scores(data, test_pairs, setting, candidates, _outer)
@@ -117,6 +144,13 @@ def _controls(
     """Yield ridge regression, the paper's procedure as printed, and models of shuffled answers."""
     yield "ridge", _outer(rival.match_ridge(data, test_pairs, spec.alpha))
     yield "as printed", _outer(folds.match_printed(data, test_pairs, AS_PRINTED))
+    yield from _shuffled(data, spec, test_pairs, seed)
+
+
+def _shuffled(
+    data: Products, spec: Spec, test_pairs: Array, seed: int
+) -> Iterator[tuple[str, Array]]:
+    """Yield models of shuffled answers, each on some of the pairs."""
     setting = Setting(
         spec.ranks[len(spec.ranks) // 2],
         max(spec.weights),

@@ -22,7 +22,7 @@ def missing(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     table = style.frame(metrics)
     figure, grid = style.panels(len(PANELS), height=2.6)
     for axes, (name, label) in zip(grid[0], PANELS.items(), strict=True):
-        for number, plan in enumerate(dict.fromkeys(table.plan)):
+        for plan, number in style.numbers(table.plan).items():
             runs = table[(table.name == name) & (table.plan == plan)]
             style.curve(axes, runs, "fraction", number, plan)
             if name == "snr":

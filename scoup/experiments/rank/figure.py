@@ -54,6 +54,9 @@ def _word(value: float) -> str:
 def _recommended(axes: Axes, table: pd.DataFrame) -> None:
     for value in sorted(set(table[(table.name == "recommended_rank") & (table.value > 0)].value)):
         axes.axvline(value, color=style.GREY, linewidth=0.9, linestyle="--", zorder=0)
+    ranks = table["rank"].dropna().unique()
+    if len(ranks) == 1:  # which would be a tick without neighbours
+        axes.set_xlim(ranks[0] - 1, ranks[0] + 1)
     axes.set_xlabel("rank")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -61,7 +64,7 @@ def _recommended(axes: Axes, table: pd.DataFrame) -> None:
 def _fit(axes: Axes, table: pd.DataFrame) -> None:
     rows = table[table.name == "block_fit"]
     for number, block in enumerate(dict.fromkeys(rows.block)):
-        style.curve(axes, rows[rows.block == block], "rank", number % len(style.COLOURS), block)
+        style.curve(axes, rows[rows.block == block], "rank", number, block)
     axes.set_ylabel("share of squares explained")
     axes.legend()
 
@@ -69,7 +72,7 @@ def _fit(axes: Axes, table: pd.DataFrame) -> None:
 def _hidden(axes: Axes, table: pd.DataFrame) -> None:
     rows = table[table.name == "held_out_error"]
     for _, fold in rows.groupby(["seed", "fold"]):
-        axes.plot(fold["rank"], fold.value, color=style.COLOURS[0], alpha=0.25, linewidth=0.6)
+        style.run(axes, fold["rank"], fold.value, 0)
     style.curve(axes, rows, "rank", 0, "folds: median, quartiles")
     axes.axhline(1, color=style.GREY, linewidth=0.8, linestyle=":", label="zero model")
     axes.set_ylabel("error on hidden cells")

@@ -88,7 +88,19 @@ def _by_halves(looks: Sequence[Look], alike: Sequence[Look]) -> Recommendation:
         f"At rank {chosen.rank} every component comes back in split halves "
         f"(weakest congruence {weakest(chosen.halves):.2f})."
     )
-    return Recommendation(chosen.rank, chosen.rank, (error, recovered), _warnings(chosen))
+    warnings = (*_at_end(looks, chosen), *_warnings(chosen))
+    return Recommendation(chosen.rank, chosen.rank, (error, recovered), warnings)
+
+
+def _at_end(looks: Sequence[Look], chosen: Look) -> tuple[str, ...]:
+    """Say that a better rank may lie beyond those that were tried."""
+    if len(looks) == 1:
+        return (f"Rank {chosen.rank} is the only one that was tried: try others.",)
+    if chosen is looks[-1]:
+        return (f"Rank {chosen.rank} is the largest that was tried: try larger ones.",)
+    if chosen is looks[0] and chosen.rank > 1:
+        return (f"Rank {chosen.rank} is the smallest that was tried: try smaller ones.",)
+    return ()
 
 
 def _unsure(looks: Sequence[Look], best: Look, reasons: tuple[str, ...]) -> Recommendation:

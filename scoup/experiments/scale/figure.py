@@ -17,11 +17,11 @@ def scale(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     table = style.frame(metrics)
     datasets = list(dict.fromkeys(table.dataset))
     figure, grid = style.panels(2, len(datasets), height=2.6)
-    names = list(dict.fromkeys(table[table.name == "members_found"].contender))
+    numbers = style.numbers(table[table.name == "members_found"].contender)
     for row, dataset in zip(grid, datasets, strict=True):
         runs = table[table.dataset == dataset]
         for axes, (name, at) in zip(row, PANELS.items(), strict=True):
-            for number, contender in enumerate(names):
+            for contender, number in numbers.items():
                 chosen = runs[(runs.name == name) & (runs.contender == contender)]
                 if len(chosen):
                     style.curve(axes, chosen, at, number, contender)

@@ -18,11 +18,12 @@ def shared(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     """Draw a panel for each measure and a curve for each data set."""
     del material
     table = style.frame(metrics)
+    numbers = style.numbers(sorted(table.dataset.unique()))
     figure, grid = style.panels(len(LABELS), height=2.6)
     for axes, (name, label) in zip(grid[0], LABELS.items(), strict=True):
         runs = table[table.name == name]
-        for number, (dataset, values) in enumerate(runs.groupby("dataset")):
-            style.curve(axes, values, "shared", number, str(dataset))
+        for dataset, values in runs.groupby("dataset"):
+            style.curve(axes, values, "shared", numbers[str(dataset)], str(dataset))
         axes.axvspan(*PAPER_RANGE, color="0.92", zorder=0, label="the paper's range")
         axes.set(xlabel="shared fraction p", ylabel=label)
         axes.set_ylim(0, 1.05 if name == "match" else None)

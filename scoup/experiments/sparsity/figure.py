@@ -7,7 +7,7 @@ import pandas as pd
 
 from scoup.experiments.sparsity.measure import DROP_CONTROLS
 from scoup.listing import members
-from scoup.palette import GREY
+from scoup.palette import CONTENDERS, GREY
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
 from scoup.records import Metric
@@ -26,8 +26,9 @@ def sparsity(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     for axes, dataset in zip(grid[0], datasets, strict=True):
         runs = table[table.dataset == dataset]
         _controls(axes, runs)
-        for number, (finish, label) in enumerate(style.finishes(table).items()):
-            _curve(axes, runs[runs.finish == finish], number, label)
+        finishes = style.finishes(table)
+        for finish, number in style.numbers(finishes).items():
+            _curve(axes, runs[runs.finish == finish], number, finishes[finish])
         axes.set_title(dataset)
         axes.set_xlabel("output size of full ALS / ours")
         style.unit_line(axes)
@@ -62,7 +63,7 @@ def _controls(axes: Axes, table: pd.DataFrame) -> None:
     if len(planted):
         level = planted.groupby("name").value.median()
         point = [level.control_output_size], [level.control_cost]
-        axes.errorbar(*point, label="planted", **style.look(number))
+        axes.errorbar(*point, label="planted", **style.look(CONTENDERS["planted"]))
 
 
 def _curve(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:

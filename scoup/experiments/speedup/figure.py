@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from scoup.listing import members
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
 from scoup.records import Metric, pick
@@ -19,14 +18,16 @@ def speedup(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     sampled = table[table.contender == "SCOUP"]
     names = table.contender.dropna().unique()
     full_fits = [name for name in names if not name.startswith("SCOUP")]
+    labels = style.finishes(sampled)
+    numbers = style.numbers([*labels, *full_fits])
     workers = sorted(sampled.workers.astype(int).unique())
     figure, grid = style.panels(len(workers), height=3.4, sharey=True)
     for axes, count in zip(grid[0], workers, strict=True):
-        for number, (finish, label) in enumerate(style.finishes(sampled).items()):
+        for finish, label in labels.items():
             runs = sampled[(sampled.workers == count) & (sampled.finish == finish)]
-            _points(axes, runs, "sampling", number, f"SCOUP, {label}")
-        for number, name in enumerate(full_fits, start=len(members("scoup.finishes"))):
-            _points(axes, table[table.contender == name], "contender", number, name)
+            _points(axes, runs, "sampling", numbers[finish], f"SCOUP, {label}")
+        for name in full_fits:
+            _points(axes, table[table.contender == name], "contender", numbers[name], name)
         style.control(axes, table, "control_cost", "random", "random factors")
         axes.set_title(f"{count} worker{'s' if count > 1 else ''}")
         axes.set_xlim(*_time_limits(table))
@@ -47,8 +48,8 @@ def pinv(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     figure, grid = style.panels(len(ranks), height=2.4, sharey=True)
     for axes, rank in zip(grid[0], ranks, strict=True):
         chosen = table[table.components == rank]
-        for number, (name, runs) in enumerate(chosen.groupby("contender")):
-            style.curve(axes, runs, "rows", number, str(name))
+        for name, number in style.numbers(sorted(chosen.contender.unique())).items():
+            style.curve(axes, chosen[chosen.contender == name], "rows", number, name)
         axes.set_title(f"R = {rank}")
         axes.set_xlabel("rows I")
         style.plain_log(axes.xaxis)
