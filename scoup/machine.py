@@ -14,7 +14,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from math import prod
 from pathlib import Path
@@ -195,6 +195,15 @@ def peak_megabytes() -> float:
         return int(rows["VmHWM"].split()[0]) * 1024 / 1e6
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def forget_peak() -> None:
+    """Let :func:`peak_megabytes` start again from the memory held now (Linux).
+
+    >>> forget_peak()
+    """
+    with suppress(OSError):  # elsewhere, or in a container that forbids it, the peak stays
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def release() -> None:

@@ -226,11 +226,12 @@ class ShardedTensor(StreamedTensor):
         return self._sum(self._pass(work), mode, factors)
 
     def solve_rows(
-        self, factors: Sequence[Array], solve: SolveRows, later: int
+        self, factors: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
     ) -> tuple[Array, Array]:
         """See :meth:`StreamedTensor.solve_rows`; no row is divided between shards."""
         blocks, rank = self._blocks(factors), factors[0].shape[1]
-        solved = np.empty((self.shape[self.leading], rank), factors[self.leading].dtype)
+        shape, dtype = (self.shape[self.leading], rank), factors[self.leading].dtype
+        solved = np.empty(shape, dtype) if out is None else out
         blocks[self.leading] = read_only(solved)
         spans = dict(zip(self.manifest.shards, self.manifest.row_spans(), strict=True))
 
@@ -244,6 +245,20 @@ class ShardedTensor(StreamedTensor):
             return self._cell_products(cells, blocks, later, rank)
 
         return solved, self._sum(self._pass(work), later, factors)
+
+    def inner(self, factors: Sequence[Array]) -> float:
+        """See :meth:`StreamedTensor.inner`; only rows of one shard are copied to float64."""
+        doubles = [
+            factor if mode == self.leading else factor.astype(np.float64, copy=False)
+            for mode, factor in enumerate(factors)
+        ]
+        blocks, rank = self._blocks(doubles), factors[0].shape[1]
+
+        def work(shard: Shard) -> float:
+            products = self._row_products(self.read(shard), shard, blocks, rank)
+            return float(np.vdot(products, factors[self.leading][shard.first : shard.last + 1]))
+
+        return sum(self._pass(work), 0.0)
 
     def _blocks(self, factors: Sequence[Array]) -> list[Array]:
         """Return factors as kernels read them: rows of the leading mode come in order."""

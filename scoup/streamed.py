@@ -60,13 +60,18 @@ class StreamedTensor(ABC):
 
     @abstractmethod
     def solve_rows(
-        self, factors: Sequence[Array], solve: SolveRows, later: int
+        self, factors: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
     ) -> tuple[Array, Array]:
         """Solve the rows of the leading factor, and return them with the MTTKRP of mode ``later``.
 
         One pass serves both: a row is solved where its cells are read, and these are multiplied by
-        the new row at once. The leading factor gives the size of the result only.
+        the new row at once. The leading factor gives the size of the result only, which is written
+        to ``out`` if passed.
         """
+
+    @abstractmethod
+    def inner(self, factors: Sequence[Array]) -> float:
+        """Inner product with the model ``[[factors]]``, in float64 and in one pass."""
 
     def select(self, indices: Sequence[Array]) -> SparseTensor:
         """Return the sub-tensor ``X(I, J, K, ...)`` in memory, ordered as ``indices``."""

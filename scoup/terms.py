@@ -243,15 +243,18 @@ class StreamedTerm(Term):
         """Whether ``position`` is that of the leading mode."""
         return self.factors[self._values.leading] == position
 
-    def solve_rows(self, flat: Sequence[Array], solve: SolveRows, later: int) -> Array:
+    def solve_rows(
+        self, flat: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
+    ) -> Array:
         """Return the solved rows of the leading factor; the product for ``later`` is kept.
 
-        ``solve`` gets a range of rows and their right-hand side.
+        ``solve`` gets a range of rows and their right-hand side; ``out`` is overwritten by the
+        result.
         """
         factors, mode = [flat[k] for k in self.factors], self.factors.index(later)
         unit = ldexp(1.0, -self.exponent)
         solved, product = self._values.solve_rows(
-            factors, lambda rows, part: solve(rows, part * unit), mode
+            factors, lambda rows, part: solve(rows, part * unit), mode, out
         )
         factors[self._values.leading] = solved
         self._ahead = mode, factors, product
@@ -267,11 +270,9 @@ class StreamedTerm(Term):
 
     def residual_loss(self, factors: Sequence[Array]) -> float:
         """See :meth:`Term.residual_loss`; one pass, and Gram matrices for the zeros."""
-        doubles = [factor.astype(np.float64, copy=False) for factor in factors]
-        mode = int(np.argmin([len(factor) for factor in doubles]))
-        explained = kernels.inner(self._product(doubles, mode), doubles[mode])
-        squares = float(_hadamard(grams_of(doubles)).sum())
-        return max(self.norm2 - 2.0 * ldexp(explained, -self.exponent) + squares, 0.0)
+        explained = ldexp(self._values.inner(factors), -self.exponent)
+        squares = float(_hadamard(grams_of(factors)).sum())
+        return max(self.norm2 - 2.0 * explained + squares, 0.0)
 
 
 class Units(NamedTuple):
@@ -456,7 +457,9 @@ def model_losses(terms: Sequence[Term], factors: Factors) -> list[float]:
     """
     flat = factors.flat
     tensor, *matrices = ([flat[k] for k in term.factors] for term in terms)
-    tensor[0] = tensor[0] * factors.weights.astype(np.float64)
+    # The shortest mode takes the weights, as the copy is in float64.
+    shortest_mode = min(range(len(tensor)), key=lambda n: len(tensor[n]))
+    tensor[shortest_mode] = tensor[shortest_mode] * factors.weights.astype(np.float64)
     return [term.residual_loss(own) for term, own in zip(terms, [tensor, *matrices], strict=True)]
 
 

@@ -198,7 +198,9 @@ def _update_factor(
     else:
         solve = _row_solver(gram, rhs.total, flat[position], on_disk[1], update)
         following = next(k for k in later if k in on_disk[0].factors)
-        flat[position] = on_disk[0].solve_rows(flat, solve, following)
+        # The solved rows take the place of the right-hand sides, which each row needs once.
+        out = rhs.total if rhs.is_free(flat[position].dtype) else None
+        flat[position] = on_disk[0].solve_rows(flat, solve, following, out)
     grams[position] = kernels.gram(flat[position])
     return {
         number: terms[number].loss(term_rhs, term_gram, flat, grams, position)
@@ -253,6 +255,10 @@ class _RunningSum:
     def __init__(self) -> None:
         self.total: Array = np.empty(0)
         self._writable = False
+
+    def is_free(self, dtype: np.dtype) -> bool:
+        """Whether the sum is an array of this type that nobody else holds."""
+        return self._writable and self.total.dtype == dtype
 
     def add(self, weight: float, part: Array, reusable: bool) -> None:
         """Add ``weight * part``; ``reusable`` says that the caller needs ``part`` no more."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scoup.estimators import CMTF, SCOUP
 from scoup.experiments._controls import EXPLAINED, CostScale
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.scale import Spec
+from scoup.machine import forget_peak, peak_megabytes, release
 from scoup.metrics import zero_cost
 from scoup.records import Array, Claim, Context, FitReport, Measure, Metric, pick
 from scoup.sample import densities
@@ -21,6 +23,10 @@ from scoup.specs import PlanSpec
 
 SECONDS = Measure("seconds", "s", "lower", 0.0, None, "wall-clock time from shards to model")
 PASSES = Measure("passes_read", "passes", "lower", 0.0, None, "how often all shards were read")
+MEMORY = Measure(
+    "peak_memory", "MB", "lower", 0.0, None,
+    "most memory that the process held, libraries included",
+)  # fmt: skip
 FOUND = Measure(
     "members_found", "share", "higher", 0.0, 1.0,
     "share of a group among as many users with the largest entries of a component",
@@ -32,12 +38,13 @@ MIN_EXPLAINED_SHARE, MIN_FOUND_SHARE = 0.99, 0.8
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A fit: its factor of users, the cost after each sweep (of SCOUP the last), time, passes."""
+    """A fit: its factor of users, the cost after each sweep (of SCOUP the last), and its price."""
 
     users: Array
     costs: Sequence[float]
     seconds: float
     passes: float
+    megabytes: float
 
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
@@ -69,6 +76,8 @@ def _sampler(plan: PlanSpec, seed: int) -> SCOUP:
 
 
 def _run(estimator: CMTF | SCOUP, data: CoupledData) -> Run:
+    release()
+    forget_peak()
     tensor, started = data.blocks[0].values, time.perf_counter()
     before = tensor.passes if isinstance(tensor, ShardedTensor) else 0
     estimator.fit(data)
@@ -76,23 +85,25 @@ def _run(estimator: CMTF | SCOUP, data: CoupledData) -> Run:
     after = tensor.passes if isinstance(tensor, ShardedTensor) else 0
     report = estimator.report_
     costs = report.losses if isinstance(report, FitReport) else (report.cost,)
-    return Run(estimator.factors_.modes[0], costs, seconds, after - before)
+    return Run(estimator.factors_.modes[0], costs, seconds, after - before, peak_megabytes())
 
 
 def _costs(runs: dict[str, Run], scale: CostScale, context: Context) -> Iterator[Metric]:
-    """Yield time, passes and explained share of each run, and the share of ALS by passes."""
+    """Yield time, memory, passes and explained share of each run; that of ALS after each sweep."""
     for name, run in runs.items():
         yield context.metric(SECONDS, run.seconds, contender=name)
+        yield context.metric(MEMORY, run.megabytes, contender=name)
         if run.passes:
             yield context.metric(PASSES, run.passes, contender=name)
     exact, sampled = runs[STREAMED], runs[SAMPLED]
-    per_sweep, sampled_passes = exact.passes / len(exact.costs), round(sampled.passes, 2)
+    # The last pass is for the final cost only.
+    per_sweep, sampled_passes = (exact.passes - 1) / len(exact.costs), round(sampled.passes, 2)
     for sweep, cost in enumerate(exact.costs, start=1):
-        passes, share = round(sweep * per_sweep, 2), scale.explained(cost)
+        passes, share = sweep * per_sweep, scale.explained(cost)
         yield context.metric(EXPLAINED, share, contender=STREAMED, passes=passes)
     share = scale.explained(sampled.costs[-1])
     yield context.metric(EXPLAINED, share, contender=SAMPLED, passes=sampled_passes)
-    sweeps = min(max(int(sampled.passes / per_sweep), 1), len(exact.costs))
+    sweeps = min(ceil(sampled_passes / per_sweep), len(exact.costs))
     share = scale.explained(exact.costs[sweeps - 1])
     yield context.metric(EXPLAINED, share, contender=EARLY, passes=sampled_passes)
 
@@ -115,7 +126,9 @@ def claims(metrics: Sequence[Metric]) -> list[Claim]:
     for dataset in dict.fromkeys(metric.dataset for metric in pick(metrics, PASSES.name)):
         here = [metric for metric in metrics if metric.dataset == dataset]
         passes = pick(here, PASSES.name, contender=SAMPLED)[0]
-        setting = f"{passes.at['cells']:,} cells on disk, {passes.value:.0f} passes"
+        setting = f"{passes.at['cells']:,} cells on disk, {passes.value:.1f} passes"
+        for peak in pick(here, MEMORY.name, contender=SAMPLED)[:1]:
+            setting += f", {peak.value:.0f} MB"
         facts: dict[str, Any] = {"setting": setting, "paper": "-", "unit": "share"}
         early = {EARLY: pick(here, EXPLAINED.name, contender=EARLY)}
         explained = pick(here, EXPLAINED.name, contender=SAMPLED)
