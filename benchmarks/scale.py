@@ -81,10 +81,8 @@ def _prepare(estimator: CMTF | SCOUP, folder: str, limit: int) -> Callable[[], N
 
 
 def _open(folder: str, limit: int) -> CoupledData:
-    data = couple(Path(folder), Options(), None).data
-    assert isinstance(data.tensor, ShardedTensor)
-    shards = ShardedTensor.open(folder, memory_limit=limit)
-    return CoupledData(shards, data.matrices)
+    likes = couple(Path(folder), Options(), None).data.matrices
+    return CoupledData(ShardedTensor.open(folder, memory_limit=limit), likes)
 
 
 def main() -> None:

@@ -22,14 +22,11 @@ from scoup.kernels.lanes import (
 )
 from scoup.records import Array
 
-# Numba compiles a kernel for plain Python lists and tuples of one type alone, hence this form.
-Columns = tuple[Array, ...]
-
 
 class Batch(NamedTuple):
     """Cells: one column of int32 indices per mode, and their values."""
 
-    columns: Columns
+    columns: tuple[Array, ...]
     values: Array
 
 
