@@ -11,8 +11,8 @@ from scoup.records import Metric
 
 PANELS = {
     "snr": "SNR (dB)",
-    "held_out_error": "squared error on hidden cells\n/ their squares",
-    "seconds": "processor time of the fit (s)",
+    "held_out_error": "squared error / squares\nof hidden cells",
+    "seconds": "processor time (s)",
 }
 
 
