@@ -1,7 +1,7 @@
 """What both estimators share: data at the door, projection, prediction, scores and tables."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ class Model(Parameters):
         :func:`scoup.project.project`.
         """
         factors = self._fitted()
-        block = block or self._block_of(rows)
+        block = self._block_of(rows, block)
         if isinstance(rows, (CoupledData, Cells, Dataset)):
             rows = _slices(as_data(rows), mode)
         if block == "tensor" and isinstance(rows, (SparseTensor, StreamedTensor)):
@@ -76,7 +76,7 @@ class Model(Parameters):
         ``predict(q, at={2: 3})`` is the brain image of subject 3, ``B diag(weights * c_3) a``.
         """
         self._fitted()
-        block = block or self._block_of(rows)
+        block = self._block_of(rows, block)
         latent = self.transform(rows, mode, block=block, ridge=ridge, rule=rule)
         if block == "tensor":
             return latent @ project.dictionary(self.factors_, mode, "matrix").T
@@ -117,8 +117,10 @@ class Model(Parameters):
         latent = self.transform(rows, block="matrix")
         return latent @ project.dictionary(self.factors_, 0, "tensor").T
 
-    def _block_of(self, rows: Any) -> str:
-        """Return which block rows belong to, by their number of axes."""
+    def _block_of(self, rows: Any, block: str | None) -> str:
+        """Return which block rows belong to: as stated, or by their number of axes."""
+        if block is not None:
+            return check("block", block, Literal["matrix", "tensor"])
         return "tensor" if np.ndim(rows) == len(self.factors_.modes) else "matrix"
 
     def reconstruct(self) -> Array:

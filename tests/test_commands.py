@@ -81,6 +81,9 @@ def folder(tmp_path_factory):
         Path("posts.csv").write_text(
             "wall,poster,day\n" + "".join(row.rsplit(",", 1)[0] + "\n" for row in rows)
         )
+        Path("calls.csv").write_text(
+            "a,b,t\n" + "".join(row.rsplit(",", 1)[0] + "\n" for row in rows)
+        )
         Path("ratings.csv").write_text("user,item,week,stars\n" + "".join(rows))
         Path("links.csv").write_text(
             "user,friend\n" + "".join(f"w{n},u{n % 5}\n" for n in range(9))

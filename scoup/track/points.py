@@ -22,6 +22,8 @@ SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "worker_gain": ("speedup", {"reference": "one worker"}),
     "share_of_best": ("explained_share", {"reference": "best fraction"}),
     "recovered_share": ("explained_share", {"reference": "tensor without noise"}),
+    "matrix_gain": ("found_within", {"reference": "without matrices"}),
+    "recommended_rank": ("components", {"kind": "recommended"}),
     "pair_accuracy": ("accuracy", {}),
     "picked_accuracy": ("accuracy", {}),
     "kind_count": ("components", {}),

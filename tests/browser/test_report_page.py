@@ -112,8 +112,8 @@ def test_links_lead_to_one_chapter_per_experiment(opened):
     names = [name.replace("_", " ") for name in experiments.names()]
     titles = opened.run(f"{LINKS}.map(link => link.innerText)")
     assert titles[0] == "scorecard"
-    assert titles[-2:] == ["provenance", "methods"]
-    assert sorted(titles[1:-2]) == sorted(names)
+    assert titles[-3:] == ["files", "provenance", "methods"]
+    assert sorted(titles[1:-3]) == sorted(names)
     for position, title in enumerate(titles):
         click(opened, f"{LINKS}[arguments[0]]", position)
         chapter = "document.querySelector(location.hash)"

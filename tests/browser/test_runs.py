@@ -140,4 +140,4 @@ def test_pictures_for_the_readme_are_small(browser, served_store, tmp_path):
     take_pictures(browser, served_store[0], served_store[1], tmp_path)
     sizes = [path.stat().st_size for path in Path(tmp_path).glob("*.png")]
     assert len(sizes) == 2
-    assert max(sizes) < 150_000
+    assert max(sizes) < 260_000  # charts of all contenders

@@ -95,3 +95,14 @@ def tracked_jobs():
         }
         for job in jobs_of()
     ]
+
+
+def files_of_all_models(pattern):
+    """Return the files of ``pattern`` for every model that some experiment reads, each once."""
+    paths = (
+        path
+        for job in jobs_of()
+        for model in MODELS[job["experiment"]]
+        for path in files_of_model(pattern, model, **job)
+    )
+    return sorted(set(paths))

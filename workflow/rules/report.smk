@@ -16,17 +16,6 @@ FINDINGS = [
 ]
 
 
-def files_of_all_models(pattern):
-    """Return the files of ``pattern`` for every model that some experiment reads, each once."""
-    paths = (
-        path
-        for job in jobs_of()
-        for model in MODELS[job["experiment"]]
-        for path in files_of_model(pattern, model, **job)
-    )
-    return sorted(set(paths))
-
-
 rule report:
     """Gather findings, scorecard, figures, tables, pages and provenance in one file."""
     input:
