@@ -306,6 +306,14 @@ def test_every_candidate_is_reported_for_every_subject_and_decision(metrics):
     assert low <= share <= high
 
 
+def test_a_share_and_its_interval_are_of_one_thing(metrics):
+    def places(name):
+        return {tuple(sorted(m.at.items())) for m in metrics if m.name == name}
+
+    assert places("accuracy_low") == places("accuracy_high")
+    assert places("accuracy_low") < places("accuracy")
+
+
 def test_parts_joined_equal_the_whole(data, metrics):
     spec = SPEC.replace(parts=1)
     whole = experiment.measure(inputs_of(data, parts=computed(data, spec)), spec, CONTEXT).metrics

@@ -22,7 +22,7 @@ CAPTIONS = {
 VIEW = View(
     shared=("chance_low", "chance_high"),
     sort="accuracy",
-    where='params.contender = "chosen"',
+    where='params.contender = "chosen" and metrics.accuracy > 0',
 )
 MIN_THINGS = 8  # of which two are left out, and half of the others in the nested choice
 PERCEPTUAL = ", perceptual"  # ends the names of contenders that have the perceptual measures, too

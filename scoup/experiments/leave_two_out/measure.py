@@ -142,12 +142,12 @@ def measure_folds(
             )
             metrics += _ends(ranking, _settings(table, spec), context, contender=name)
     for name, margin in {**contenders, **tables.controls}.items():
-        contender = name.rstrip("0123456789")
-        metrics += _shares(margin, subjects, context, contender=contender, run=name)
+        at = {"contender": name.rstrip("0123456789"), "run": name}
+        metrics += _shares(margin, subjects, context, **at)
         if name.startswith("shuffled"):
-            metrics += _picked_by_chance(margin, context, contender=contender, run=name)
+            metrics += _picked_by_chance(margin, context, **at)
         else:
-            metrics += _intervals(margin, tables.pairs, subjects, context, contender=name)
+            metrics += _intervals(margin, tables.pairs, subjects, context, **at)
     low, high = choices.binomial_bounds(len(tables.pairs))
     return [*metrics, context.metric(CHANCE_LOW, low), context.metric(CHANCE_HIGH, high)]
 
