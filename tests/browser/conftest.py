@@ -11,8 +11,9 @@ OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--window-size=1600,1100",
-    # The logs leave out sandboxed frames that run in a separate process.
-    "--disable-features=IsolateSandboxedIframes",
+    # The logs leave out sandboxed frames that run in a separate process; pages that were left, and
+    # are kept for the back button, take processor time from the one that is tested.
+    "--disable-features=IsolateSandboxedIframes,BackForwardCache",
 ]  # fmt: skip
 LOCAL = ("file:", "data:", "blob:", "about:")
 
