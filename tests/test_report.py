@@ -229,7 +229,7 @@ def test_findings_come_first_and_without_claims_there_is_no_scorecard():
     shown = Shown(page).text
     start = shown.index("What was found in your data")
     order = ["3 bursts", "The largest.", "first caption", "e is skipped.", "what it asks"]
-    positions = [shown.index(part, start) for part in [*order, "second caption", "Pages and files"]]
+    positions = [shown.index(part, start) for part in [*order, "second caption", "Files"]]
     assert positions == sorted(positions)
     assert "claims on this data" not in shown
     assert page.count("<figcaption>") == 2
