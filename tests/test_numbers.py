@@ -183,7 +183,7 @@ def check(case, solver, precision, drawn):
         seed=drawn.draw(st.integers(0, 9)),
     )
     if data.is_masked and getattr(load("scoup.solvers", solver), "NEEDS_DENSE", False):
-        with pytest.raises(ScoupError, match="when cells are missing|change the unit"):
+        with pytest.raises(ScoupError, match=r"when cells are missing|change the unit"):
             model.fit(data)
         return
     report, factors = model.fit(data).report_, model.factors_
