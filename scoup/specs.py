@@ -159,23 +159,28 @@ def in_words(schema: JsonSchema) -> str:
     )
 
 
+MAX_DEPTH = 50  # of settings within settings
 _NOUNS = {
     "object": "a mapping", "array": "a list", "string": "a word", "integer": "an integer",
     "number": "a number", "boolean": "true or false", "null": "null",
 }  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return settings without numpy's types; a YAML file can nest without end, by references."""
+    if depth > MAX_DEPTH:
+        raise ScoupError.expected("settings", f"at most {MAX_DEPTH} levels", "more")
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
         return {
-            key.item() if isinstance(key, np.generic) else key: _plain(item)
+            key.item() if isinstance(key, np.generic) else key: _plain(item, depth + 1)
             for key, item in value.items()
         }
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    nested = isinstance(value, (list, tuple))
+    return [_plain(item, depth + 1) for item in value] if nested else value
 
 
 def _walk(schema: JsonSchema, location: Sequence[Any]) -> tuple[list[Any], JsonSchema]:

@@ -237,3 +237,10 @@ def test_keys_of_options_that_are_no_text_are_refused(given, key):
     given["datasets"]["brainq"]["options"] = {key: 1}
     with pytest.raises(ScoupError, match=r"datasets\.brainq\.options"):
         config.check(given)
+
+
+def test_settings_that_nest_without_end_are_refused_in_a_sentence():
+    settings: dict = {}
+    settings["rank"] = settings
+    with pytest.raises(ScoupError, match="at most 50 levels"):
+        FitSpec(**settings)
