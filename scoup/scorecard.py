@@ -2,20 +2,26 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from scoup import results, store
 from scoup.errors import ScoupError
 from scoup.experiments import claims_of, declared, experiment_of
-from scoup.records import Metric, controls_text
+from scoup.records import VERDICTS, Metric, controls_text
 
 Row = Mapping[str, Any]
 HEADER = (
     "experiment", "claim", "setting", "paper", "here: median [quartiles]", "null or control",
     "runs", "data", "verdict",
+)  # fmt: skip
+OVERVIEW_HEADER = (
+    "experiment", "first claim: the paper's own setting", "paper", "here", "nearest control",
+    "verdict", f"all claims: {' / '.join(VERDICTS)}",
 )  # fmt: skip
 
 
@@ -41,11 +47,33 @@ def table(claims: Sequence[Row]) -> str:
     for row in claims:
         spread = f"{row['ours']:.3g} [{row['low']:.3g}, {row['high']:.3g}] {row['unit']}"
         text = f"{row['claim']} ({row['note']})" if row["note"] else row["claim"]
-        verdict = row["verdict"] if row["verdict"] == "holds" else f"**{row['verdict']}**"
         cells = [row["experiment"], text, row["setting"], row["paper"], spread]
-        cells += [controls_text(row), str(row["runs"]), row["provenance"], verdict]
+        cells += [controls_text(row), str(row["runs"]), row["provenance"]]
+        cells.append(_emphasized(row["verdict"]))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def overview(claims: Sequence[Row]) -> str:
+    """Return one row per experiment, as Markdown: its first claim, and how many of all hold.
+
+    Every experiment lists the paper's own setting first, so no row is picked for its verdict.
+    """
+    lines = [f"| {' | '.join(OVERVIEW_HEADER)} |", "|---" * len(OVERVIEW_HEADER) + "|"]
+    for experiment in sorted({row["experiment"] for row in claims}):
+        rows = [row for row in claims if row["experiment"] == experiment]
+        verdicts = Counter(row["verdict"] for row in rows)
+        first = rows[0]
+        nearest = (max if first["higher"] else min)(first["controls"].items(), key=itemgetter(1))
+        cells = [experiment, first["claim"], first["paper"], f"{first['ours']:.3g} {first['unit']}"]
+        cells += [f"{nearest[0]}: {nearest[1]:.3g}", _emphasized(first["verdict"])]
+        cells.append(" / ".join(str(verdicts[name]) for name in VERDICTS))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _emphasized(verdict: str) -> str:
+    return verdict if verdict == "holds" else f"**{verdict}**"
 
 
 def insert(text: str, name: str, block: str) -> str:
@@ -92,8 +120,10 @@ def stages(graph: str) -> str:
 
 def main(folder: str, graph: str, *pages: str) -> None:
     """Write scorecard, figures and rule graph of a results folder into the pages that mark them."""
+    claims = results.read_claims(Path(folder, "scorecard.json"))
     blocks = {
-        "scorecard": table(results.read_claims(Path(folder, "scorecard.json"))),
+        "scorecard": table(claims),
+        "overview": overview(claims),
         "figures": "\n\n".join(map(captioned, sorted(Path(folder, "plot").glob("*.png")))),
         "rulegraph": f"```mermaid\n{stages(Path(graph).read_text())}\n```",
     }

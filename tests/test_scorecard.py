@@ -10,19 +10,17 @@ from scoup.experiments.accuracy.measure import MONOTONE, NULL_MONOTONE
 from scoup.records import Context
 
 
-def runs(monotone):
+def runs(monotone, merge="joint"):
     found = []
     for seed, value in enumerate(monotone):
         context = Context("accuracy", "brainq", "whole", "scoup", seed, "simulated")
-        found.append(context.metric(MONOTONE, value, merge="joint", finish="none"))
-        found.append(context.metric(NULL_MONOTONE, 0, merge="joint", finish="none"))
+        found.append(context.metric(MONOTONE, value, merge=merge, finish="none"))
+        found.append(context.metric(NULL_MONOTONE, 0, merge=merge, finish="none"))
         found.append(context.metric(CONTROL_COST, 3, control="zero", finish="none"))
         found.append(context.metric(CONTROL_COST, 2, control="random", finish="none"))
         found.append(context.metric(CONTROL_SHARE, 1, control="covered"))
-        found.append(
-            context.metric(RELATIVE_COST, 1.05, merge="joint", finish="none", repetitions=2)
-        )
-        found.append(context.metric(EXPLAINED, 0.9, merge="joint", finish="none", repetitions=2))
+        found.append(context.metric(RELATIVE_COST, 1.05, merge=merge, finish="none", repetitions=2))
+        found.append(context.metric(EXPLAINED, 0.9, merge=merge, finish="none", repetitions=2))
     return found
 
 
@@ -38,9 +36,26 @@ def test_every_run_counts():
     assert all(row["verdict"] == "holds" for row in rows)
 
 
+def test_the_overview_shows_the_papers_own_setting_and_counts_all_verdicts():
+    claims = scorecard.judge([*runs([1, 1]), *runs([0, 1], merge="paper")])
+    assert [row["verdict"] for row in claims] == ["does not hold", *["holds"] * 3]
+    *_, row = scorecard.overview(claims).splitlines()
+    assert "paper merge" in claims[0]["setting"]
+    assert "| 0.5 share | repetitions with shuffled rows: 0 | **does not hold** |" in row
+    assert row.endswith("| 3 / 1 / 0 |")
+
+
+def test_the_overview_shows_the_control_that_comes_nearest():
+    claims = scorecard.judge(runs([1]))
+    cost = next(row for row in claims if row["claim"].startswith("cost"))
+    assert not cost["higher"]
+    assert "random factors, same rows and finish: 2 |" in scorecard.overview([cost])
+
+
 def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     readme = tmp_path / "README.md"
     markers = "<!-- figures --><!-- /figures --><!-- rulegraph --><!-- /rulegraph -->"
+    markers += "<!-- overview --><!-- /overview -->"
     readme.write_text(f"before\n<!-- scorecard -->\nstale\n<!-- /scorecard -->\nafter\n{markers}")
     (tmp_path / "plot").mkdir()
     (tmp_path / "plot" / "accuracy.png").touch()
@@ -53,6 +68,7 @@ def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     assert f"**accuracy.** {declared('accuracy').CAPTIONS['accuracy']}" in text
     assert "![accuracy](" in text
     assert "```mermaid\nflowchart LR\n    plot --> all\n```" in text
+    assert scorecard.overview(scorecard.judge(runs([1]))) in text
     assert "stale" not in text
 
 
