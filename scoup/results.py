@@ -27,8 +27,8 @@ from scoup.records import (
     Sample,
     by_mode,
 )
-from scoup.sharded import ShardedTensor
 from scoup.store import PathLike
+from scoup.streamed import StreamedTensor
 from scoup.tensor import SparseTensor
 
 Arrays = dict[str, Array]
@@ -240,7 +240,7 @@ def _put_values(arrays: Arrays, name: str, values: Any) -> Any:
 
     Of a tensor on disk only its folder is stored.
     """
-    if isinstance(values, ShardedTensor):
+    if isinstance(values, StreamedTensor):
         return {"shards": str(values.folder)}
     if isinstance(values, SparseTensor):
         arrays[f"{name}.coords"], arrays[name] = values.coords, values.values
@@ -251,6 +251,8 @@ def _put_values(arrays: Arrays, name: str, values: Any) -> Any:
 
 def _get_values(arrays: Arrays, name: str, shape: Sequence[int], stored: Any) -> Any:
     if isinstance(stored, dict):
+        from scoup.sharded import ShardedTensor  # compiled code, which most jobs can do without
+
         return ShardedTensor.open(stored["shards"])
     if stored == "dense":
         return arrays[name]

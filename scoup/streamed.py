@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -15,10 +16,11 @@ SolveRows = Callable[[slice, Array], Array]
 class StreamedTensor(ABC):
     """A sparse tensor whose cells are read in passes, in the order of its ``leading`` mode.
 
-    ``least``, ``most`` and ``whole`` are the range of its values, and whether all are whole
-    numbers.
+    ``folder`` holds the cells. ``least``, ``most`` and ``whole`` are the range of its values, and
+    whether all are whole numbers.
     """
 
+    folder: Path
     shape: tuple[int, ...]
     dtype: np.dtype
     nnz: int

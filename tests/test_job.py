@@ -183,8 +183,8 @@ def test_what_running_the_jobs_took_is_read_like_a_job_that_did_no_work(tmp_path
     assert facts["started"] == 1.0 < facts["ended"]
 
 
-def test_the_frame_of_a_job_and_the_checks_of_a_configuration_wait_for_no_compiler():
+def test_the_frame_of_a_job_its_files_and_the_checks_of_a_configuration_wait_for_no_compiler():
     heavy = "{'numba', 'pandas', 'scipy.linalg'}"
-    code = f"import sys, scoup.job, scoup.config; print({heavy} & set(sys.modules))"
+    code = f"import sys, scoup.job, scoup.config, scoup.results; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
