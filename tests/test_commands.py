@@ -102,7 +102,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def generated(folder):
-    """What verbs print and write for the next step: ``new``, ``inspect``, ``shard``, ``profile``."""
+    """What ``new``, ``inspect``, ``shard`` and ``profile`` print and write for the next step."""
     text = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(text):
         assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
