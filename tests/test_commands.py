@@ -1,11 +1,13 @@
 """Every command that the project prints runs as printed: in pages, help, messages and files."""
 
 import contextlib
+import gzip
 import importlib.util
 import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -61,7 +63,7 @@ def words_of(command):
 def helps():
     """Return what the command line prints about itself."""
     text = io.StringIO()
-    for verb in ([], ["inspect"], ["new"], ["run"], ["profile"]):
+    for verb in ([], ["inspect"], ["new"], ["run"], ["profile"], ["shard"], ["demo"]):
         with contextlib.redirect_stdout(text), pytest.raises(SystemExit):
             main([*verb, "--help"])
     lines = (line.strip() for line in text.getvalue().splitlines())
@@ -91,6 +93,8 @@ def folder(tmp_path_factory):
         np.save("brain.npy", rng.standard_normal((6, 5, 4)))
         Path("nouns.csv").write_text("noun\n" + "".join(f"n{n}\n" for n in range(6)))
         Path("answers.csv").write_text("noun,big\n" + "".join(f"n{n},{n % 2}\n" for n in range(6)))
+        with gzip.open("big.tns.gz", "wt") as stream:
+            stream.writelines(f"{n % 5 + 1} {n % 4 + 1} {n % 3 + 1} {n}\n" for n in range(1, 60))
         for name in ("trips", "surroundings"):
             Path(f"{name}.csv").write_bytes((ROOT / f"docs/bikes/{name}.csv").read_bytes())
     return folder
@@ -98,22 +102,28 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def generated(folder):
-    """What ``scoup new`` prints and writes."""
+    """What ``new``, ``inspect``, ``shard`` and ``profile`` print and write for the next step."""
     text = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(text):
         assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
         assert main(["new", "bikes", "trips.csv", "surroundings.csv", "--value", "trips"]) == 0
-    texts = [text.getvalue(), *(path.read_text() for path in folder.glob("*.yaml"))]
+        assert main(["inspect", "posts.csv", "links.csv:wall"]) == 0
+        assert main(["shard", "big.tns.gz", "-o", "big.shards"]) == 0
+        assert main(["profile", "slurm"]) == 0
+    texts = [text.getvalue(), *(path.read_text() for path in folder.rglob("*.yaml"))]
     return [command for text in texts for command in COMMENT.findall(text)]
 
 
 @pytest.fixture(scope="module")
 def commands(generated):
     """``{words of a command: where it is printed}``."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
     printed = {path: commands_of(path.read_text()) for path in pages if "_build" not in path.parts}
     for path in (*(ROOT / "workflow").rglob("*.yaml"), *(ROOT / "envs").glob("*.yaml")):
         printed[path] = COMMENT.findall(path.read_text())
+    printed[ROOT / "config.yaml"] = COMMENT.findall((ROOT / "config.yaml").read_text())
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        printed[path] = re.findall(r"^(?:      - run:| {9}) (.*)$", path.read_text(), re.M)
     for path in (ROOT / "scoup").rglob("*.py"):
         printed[path] = re.findall(r"`([^`\n]+ [^`\n]+)`", path.read_text())
     printed |= {"scoup --help": helps(), "scoup new": generated}
@@ -135,9 +145,11 @@ def check_scoup(words, folder):
                 assert all(Path(word).exists() for word in rest if word.endswith(".yaml"))
         elif verb == "ui":
             assert main(["ui", *rest, "--help"]) == 0
-        elif rest and verb in ("inspect", "new", "profile"):
+        elif rest and verb in ("inspect", "new", "profile", "shard"):
             for written in (f"{rest[0]}.yaml", f"profiles/{rest[0]}/config.yaml"):
-                Path(written).unlink(missing_ok=True)  # neither is overwritten
+                Path(written).unlink(missing_ok=True)  # never overwritten
+            if verb == "shard":
+                shutil.rmtree(rest[-1], ignore_errors=True)  # nor is the folder of shards
             assert main([verb, *rest]) == 0
         else:  # a verb that is only named, or the demo, which tests/test_run.py runs
             with pytest.raises(SystemExit) as stopped:
@@ -188,7 +200,7 @@ def test_the_pages_have_commands_of_every_kind(commands):
     programs = {words[0].removeprefix(".venv/bin/") for words in commands}
     assert programs >= {"scoup", "make", "python", "pip", "snakemake"}
     verbs = {words[1] for words in commands if words[0] == "scoup" and len(words) > 1}
-    assert verbs >= {"demo", "inspect", "new", "run", "profile", "ui"}
+    assert verbs >= {"demo", "inspect", "new", "run", "profile", "shard", "ui"}
     assert len(commands) > 30
 
 
