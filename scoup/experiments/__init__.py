@@ -100,9 +100,9 @@ def parts_of(name: str, spec: ExperimentSpec) -> list[str]:
 
 
 def plans_of(spec: Any) -> list[str]:
-    """Return the plans that an experiment names as plans, plan and baseline, each once."""
-    single = [getattr(spec, key) for key in ("plan", "baseline") if hasattr(spec, key)]
-    return list(dict.fromkeys([*getattr(spec, "plans", []), *single]))
+    """Return the plans that an experiment names as plans, plan and so on, each once."""
+    single = [getattr(spec, key, None) for key in ("plan", "baseline", "nonnegative")]
+    return list(dict.fromkeys([*getattr(spec, "plans", []), *filter(None, single)]))
 
 
 def variants_of(spec: Any) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scoup import plot
+from scoup import experiments, plot
 from scoup.coupled import Dataset
 from scoup.experiments.clusters import Spec
 from scoup.experiments.clusters.measure import (
@@ -153,6 +153,43 @@ def test_groups_that_only_the_coupled_model_finds_hold(outcome):
 def test_the_highest_limit_of_all_seeds_decides(outcome):
     worse = [replace(metric, value=1.0, seed=1) for metric in pick(outcome.metrics, "null_limit")]
     assert claims([*outcome.metrics, *worse])[0].bar == 1
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """The same with non-negative factors next to it."""
+    dataset, bounded = nouns(), GROUPS | {"constraints": "nonnegative"}
+    models = model(dataset, "groups", GROUPS), model(dataset, "parts", bounded)
+    return measure(inputs(dataset, *models), SPEC.replace(nonnegative="parts"), CONTEXT)
+
+
+def test_non_negative_components_have_one_end_and_the_same_controls(parts):
+    numbers = {metric.name for metric in parts.metrics if metric.plan == "groups"}
+    assert {metric.name for metric in parts.metrics if metric.plan == "parts"} == numbers
+    ends = pick(parts.metrics, "purity", plan="parts")
+    assert [run.at["end"] for run in ends] == ["+"] * 3
+    assert pick(parts.metrics, "p_value", plan="parts")[0].value < 0.05
+    scores = [
+        member["score"]
+        for component in parts.facts["nonnegative"]["components"]
+        for member in component["ends"]["+"]["noun"]
+    ]
+    assert min(scores) > 0
+    assert [claim.setting for claim in claims(parts.metrics)] == ["plan groups", "plan parts"]
+
+
+def test_non_negative_components_are_drawn_and_listed_below_the_others(parts):
+    shown = " ".join(texts(plot.draw("clusters", parts.metrics, [(parts.facts, parts.arrays)])))
+    assert shown.index("Non-negative factors. Mean purity") > shown.index("Images:")
+    page = pytest.importorskip("scoup.experiments.clusters.page").page
+    assert "Non-negative component 3" in page(parts.facts, parts.arrays)["index.html"].decode()
+    section = experiments.findings_of("clusters", "planted", parts.facts, parts.metrics).section
+    assert section.points[1].startswith("Non-negative factors: ")
+
+
+def test_a_place_that_only_a_zero_could_fill_stays_empty():
+    codes = np.array([[0, 0, 0, 1]])
+    assert purity(codes, np.array([[3, -1, -1]]))[0] == pytest.approx(1 / 3)
 
 
 def null(value):

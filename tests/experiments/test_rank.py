@@ -268,6 +268,26 @@ def test_the_experiment_scans_the_data_as_its_plan_sees_it(scanned):
     assert [m.value for m in outcome.metrics] == [m.value for m in expected]
 
 
+def test_non_negative_factors_are_drawn_next_to_the_scan():
+    rng = generator(0, "test", "parts")
+    data = CoupledData(tensor_of(Factors(np.ones(2), tuple(rng.random((9, 2)) for _ in range(3)))))
+    spec = Spec(datasets=["planted"], plan="full", ranks=[1, 2], folds=2, starts=2, halves=1)
+    plan = PlanSpec(rank=2, max_iter=200, tol=1e-8)
+    plans = {"full": plan, "parts": plan.replace(constraints="nonnegative")}
+    models = [Model(name, "whole", plan, (), (), None) for name, plan in plans.items()]
+    alone, both = (
+        rank.measure(Inputs(Dataset(data), models), chosen, CONTEXT)
+        for chosen in (spec, spec.replace(nonnegative="parts"))
+    )
+    assert both.metrics[: len(alone.metrics)] == alone.metrics
+    fits = [run.value for run in pick(both.metrics, "block_fit", plan="parts")]
+    assert fits[0] < fits[1]
+    assert fits[1] > 0.999  # the factors that it was made of do not go below zero
+    assert len(pick(both.metrics, "match_seeds", plan="parts")) == 2
+    labels = draw(both.metrics, [(both.facts, {})]).axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in labels] == ["tensor", "tensor, non-negative"]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -12,7 +12,7 @@ from scoup.specs import Count, ExperimentSpec
 
 CAPTIONS = {
     "clusters": "Both ends of each component: things, and columns of the matrix about them; in "
-    "BrainQ nouns, questions and brain images."
+    "BrainQ nouns, questions and brain images. Non-negative components, below, have one end."
 }
 VIEW = View(sort="purity")
 
@@ -21,6 +21,9 @@ class Spec(ExperimentSpec):
     """Settings of the experiment."""
 
     plan: str = Field("groups", description="plan of the model")
+    nonnegative: str | None = Field(
+        None, description="plan with non-negative factors, whose components have one end"
+    )
     top: Count = Field(5, description="things and columns named at each end")
     deals: Count = Field(5000, description="random assignments of the categories, for the null")
 

@@ -1,6 +1,7 @@
 """Draw what is at both ends of each component, and latent brain images if voxels have places."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from scoup.interop import WARNING
 from scoup.palette import COLOURS
 from scoup.plot import brain, style
-from scoup.plot.door import Axes, Figure
+from scoup.plot.door import Axes, Figure, SubFigure
 from scoup.records import Array, Metric, pick
 
 Facts = Mapping[str, Any]
@@ -30,22 +31,35 @@ class Line(NamedTuple):
 
 
 def clusters(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
-    """Draw a row for each component: three views of its image, if there is one, and both ends."""
+    """Draw a row for each component: three views of its image, if there is one, and both ends.
+
+    Non-negative components, which have one end, are in a panel below.
+    """
     facts, arrays = material[0]
     metrics = [metric for metric in metrics if metric.dataset == facts["dataset"]]
-    maps = arrays.get("maps")
+    maps, parts = arrays.get("maps"), facts.get("nonnegative")
+    rows = len(facts["components"])
+    heights = [0.72 * rows + 0.6 if maps is None else 1.5 * rows + 0.5]
+    heights += [0.6 * ceil(len(parts["components"]) / 2) + 0.4] if parts else []
+    figure = Figure(figsize=(style.WIDTH, sum(heights)), layout="constrained")
+    panels = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    shown = [metric for metric in metrics if metric.plan == facts["plan"]]
     if maps is None:
-        figure = _ends_side_by_side(facts, metrics)
+        _ends_side_by_side(panels[0], facts, shown)
     else:
-        figure = _images_and_ends(facts, metrics, maps)
-    figure.suptitle(_headline(facts, metrics, maps is not None), fontsize=8)
+        _images_and_ends(panels[0], facts, shown, maps)
+    panels[0].suptitle(_headline(facts, shown, maps is not None), fontsize=8)
+    if parts:
+        shown = [metric for metric in metrics if metric.plan == parts["plan"]]
+        _upper_ends(panels[1], {**facts, **parts}, shown)
+        panels[1].suptitle(f"Non-negative factors. {_purity_words(shown)}", fontsize=8)
     return figure
 
 
-def _images_and_ends(facts: Facts, metrics: Sequence[Metric], maps: Array) -> Figure:
-    rows = len(facts["components"])
-    figure = Figure(figsize=(style.WIDTH, 1.5 * rows + 0.5), layout="constrained")
-    grid = figure.subplots(rows, 4, squeeze=False, width_ratios=[1, 1, 1, 3.2])
+def _images_and_ends(
+    panel: SubFigure, facts: Facts, metrics: Sequence[Metric], maps: Array
+) -> None:
+    grid = panel.subplots(len(facts["components"]), 4, squeeze=False, width_ratios=[1, 1, 1, 3.2])
     for axes, title in zip(grid[0], VIEWS, strict=False):
         axes.set_title(title, fontsize=7)
     for row, component, values in zip(grid, facts["components"], maps, strict=True):
@@ -56,20 +70,35 @@ def _images_and_ends(facts: Facts, metrics: Sequence[Metric], maps: Array) -> Fi
             line for sign in SIGN_COLOURS for line in _end(component, sign, facts, metrics, 60)
         ]
         _write(row[3], lines, 0.165)
-    return figure
 
 
-def _ends_side_by_side(facts: Facts, metrics: Sequence[Metric]) -> Figure:
-    rows = len(facts["components"])
-    figure = Figure(figsize=(style.WIDTH, 0.72 * rows + 0.6), layout="constrained")
-    grid = figure.subplots(rows, 2, squeeze=False)
+def _ends_side_by_side(panel: SubFigure, facts: Facts, metrics: Sequence[Metric]) -> None:
+    grid = panel.subplots(len(facts["components"]), 2, squeeze=False)
     for row, component in zip(grid, facts["components"], strict=True):
         for axes, sign in zip(row, SIGN_COLOURS, strict=True):
             _write(axes, _end(component, sign, facts, metrics, 52), 0.26)
-    return figure
+
+
+def _upper_ends(panel: SubFigure, facts: Facts, metrics: Sequence[Metric]) -> None:
+    components = facts["components"]
+    grid = panel.subplots(ceil(len(components) / 2), 2, squeeze=False).flat
+    for axes, component in zip(grid, components, strict=False):
+        _write(axes, _end(component, "+", facts, metrics, 52), 0.32)
+    for axes in list(grid)[len(components) :]:
+        axes.axis("off")
 
 
 def _headline(facts: Facts, metrics: Sequence[Metric], with_images: bool) -> str:
+    thing, column, _ = facts["names"]
+    note = (
+        f" Images: {WARNING}."
+        if with_images
+        else f"\nBold: {thing}; below: {column}; the strongest at either end."
+    )
+    return _purity_words(metrics) + note
+
+
+def _purity_words(metrics: Sequence[Metric]) -> str:
     values = {
         "": pick(metrics, "mean_purity"),
         "at random": pick(metrics, "null_purity"),
@@ -80,13 +109,7 @@ def _headline(facts: Facts, metrics: Sequence[Metric], with_images: bool) -> str
         for name, runs in values.items()
         if runs
     )
-    thing, column, _ = facts["names"]
-    note = (
-        f" Images: {WARNING}."
-        if with_images
-        else f"\nBold: {thing}; below: {column}; the strongest at either end."
-    )
-    return f"Mean purity of categories {words}.{note}"
+    return f"Mean purity of categories {words}."
 
 
 def _end(

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from scoup import pipeline
-from scoup.coupled import Dataset
+from scoup.coupled import CoupledData, Dataset
 from scoup.experiments._images import dense, roles
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.clusters import Spec
 from scoup.factors import upright
+from scoup.fit import fit
 from scoup.interop import volumes
 from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric, pick
 from scoup.seeds import generator
+from scoup.specs import FitSpec
 from scoup.values import view
 
 log = logging.getLogger(__name__)
@@ -60,35 +62,47 @@ ALONE_MODELS = MATRIX_ALONE, TENSOR_ALONE = "matrix alone", "tensor alone"
 
 def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     """Return the purity of every end, its null, and descriptions of all components."""
-    dataset, merged = inputs.dataset, inputs.model(spec.plan).merged
-    context = context.on(plan=spec.plan)
-    factors = upright(merged.factors)
-    fits = [
-        context.metric(BLOCK_FIT, value, block=name)
-        for name, value in merged.report.block_fits.items()
-    ]
+    dataset, context = inputs.dataset, context.on(plan=spec.plan)
+    factors = upright(inputs.model(spec.plan).merged.factors)
     facts = {**vars(context), "top": spec.top, **describe(factors, dataset, spec.top)}
     arrays = {}
     if "grid" in dataset.facts:
         facts["voxel_mm"] = list(dataset.facts["voxel_mm"])
         arrays["maps"] = volumes(factors.modes[1], dataset.label("voxel"), dataset.facts["grid"])
-    alone = alone_purities(inputs, spec, context)
-    metrics = [*purities(factors, dataset, spec, context), *alone, *fits]
+    metrics = plan_metrics(inputs, spec, context)
+    if spec.nonnegative:
+        factors = upright(inputs.model(spec.nonnegative).merged.factors)
+        described = describe(factors, dataset, spec.top, SIGNS[:1])
+        facts["nonnegative"] = {"plan": spec.nonnegative, "components": described["components"]}
+        metrics += plan_metrics(inputs, spec, context.on(plan=spec.nonnegative))
     return Outcome(metrics, facts, arrays, notes={"top": spec.top, "deals": spec.deals})
+
+
+def plan_metrics(inputs: Inputs, spec: Spec, context: Context) -> list[Metric]:
+    """Return the purity of one plan with its controls, and how it fits each block."""
+    merged = inputs.model(context.plan).merged
+    fits = [
+        context.metric(BLOCK_FIT, value, block=name)
+        for name, value in merged.report.block_fits.items()
+    ]
+    alone = alone_purities(inputs, spec, context)
+    return [*purities(upright(merged.factors), inputs.dataset, spec, context), *alone, *fits]
 
 
 def purities(factors: Factors, dataset: Dataset, spec: Spec, context: Context) -> list[Metric]:
     """Measure how pure the ends are, compared with random deals of the categories."""
     scores, categories = factors.modes[roles(dataset)[0]], categories_of(dataset)
-    members, purity_of_ends = _ends_with_purity(scores, categories, spec.top)
+    signs = _signs(spec, context)
+    members, purity_of_ends = _ends_with_purity(scores, categories, spec.top, signs)
     mean = purity_of_ends.mean()
     null = null_purity(members, categories, spec.deals, context.seed)
     p_value = (1 + int(np.sum(null >= mean - 1e-12))) / (spec.deals + 1)
     log.info("mean purity %.3f, at random %.3f, p = %.2g", mean, null.mean(), p_value)
+    numbered = [(number, sign) for number in range(1, factors.rank + 1) for sign in signs]
     return [
         *(
-            context.metric(PURITY, value, component=end // 2 + 1, end=SIGNS[end % 2])
-            for end, value in enumerate(purity_of_ends)
+            context.metric(PURITY, value, component=number, end=sign)
+            for (number, sign), value in zip(numbered, purity_of_ends, strict=True)
         ),
         *(
             context.metric(CATEGORY_SHARE, category_share(column, categories), component=number)
@@ -101,35 +115,62 @@ def purities(factors: Factors, dataset: Dataset, spec: Spec, context: Context) -
     ]
 
 
+def _signs(spec: Spec, context: Context) -> Sequence[str]:
+    """Return the ends that count: a component that only adds has nothing at its lower end."""
+    return SIGNS[:1] if context.plan == spec.nonnegative else SIGNS
+
+
 def categories_of(dataset: Dataset) -> Array:
     """Return the category of each thing as a number."""
     names = np.asarray(dataset.labels[roles(dataset)[0]].columns["category"])
     return np.unique(names, return_inverse=True)[1]
 
 
-def _ends_with_purity(scores: Array, categories: Array, top: int) -> tuple[Array, Array]:
-    """Return the members (2 F, top) of both ends of every component, and the ends' purity."""
-    members = np.concatenate([ends(column, top) for column in scores.T])
+def _ends_with_purity(
+    scores: Array, categories: Array, top: int, signs: Sequence[str]
+) -> tuple[Array, Array]:
+    """Return the members (ends, top) of every component, and the purity of each end.
+
+    A place that only a zero could fill stays empty: it holds -1.
+    """
+    members = np.concatenate([ends(column, top)[: len(signs)] for column in scores.T])
+    filled = np.take_along_axis(np.repeat(scores.T, len(signs), axis=0), members, axis=1) != 0
+    members = np.where(filled, members, -1)
     return members, purity(np.repeat(categories[None], len(members), axis=0), members)
 
 
 def alone_purities(inputs: Inputs, spec: Spec, context: Context) -> list[Metric]:
     """Measure the purity of the same plan without the matrix, and of the matrix's components."""
-    plan, data, things = inputs.model(spec.plan).spec, inputs.dataset.data, roles(inputs.dataset)[0]
-    tensor = view(data, plan.values, [1, 0])
-    tensor_plan = plan.replace(side_sampling=None)  # which has no matrix to sample
-    matrix = np.asarray(dense(view(data, plan.values).blocks[1]), dtype=np.float64)
-    scores = {
-        TENSOR_ALONE: pipeline.run(tensor, tensor_plan, context.seed).merged.factors.modes[things],
-        MATRIX_ALONE: np.linalg.svd(matrix, full_matrices=False)[0][:, : plan.rank],
-    }
-    categories = categories_of(inputs.dataset)
+    categories, signs = categories_of(inputs.dataset), _signs(spec, context)
     return [
         context.metric(
-            ALONE_PURITY, _ends_with_purity(columns, categories, spec.top)[1].mean(), model=name
+            ALONE_PURITY,
+            _ends_with_purity(columns, categories, spec.top, signs)[1].mean(),
+            model=name,
         )
-        for name, columns in scores.items()
+        for name, columns in _alone_scores(inputs, context).items()
     ]
+
+
+def _alone_scores(inputs: Inputs, context: Context) -> dict[str, Array]:
+    """Return the things' scores in a model of either block alone, with the plan's constraints."""
+    plan, data, things = (
+        inputs.model(context.plan).spec,
+        inputs.dataset.data,
+        roles(inputs.dataset)[0],
+    )
+    matrix = np.asarray(dense(view(data, plan.values).blocks[1]), dtype=np.float64)
+    bounded = "nonnegative" if plan.constraints else None
+    if bounded:
+        matrix_plan = FitSpec(rank=plan.rank, max_iter=plan.max_iter, tol=plan.tol)
+        matrix_fit = fit(CoupledData(matrix[:, :, None]), matrix_plan.replace(constraints=bounded))
+        matrix_scores = matrix_fit.factors.modes[0]
+    else:
+        matrix_scores = np.linalg.svd(matrix, full_matrices=False)[0][:, : plan.rank]
+    # The tensor alone has no matrix to sample.
+    tensor_plan = plan.replace(side_sampling=None, constraints=bounded)
+    tensor = pipeline.run(view(data, plan.values, [1, 0]), tensor_plan, context.seed)
+    return {TENSOR_ALONE: tensor.merged.factors.modes[things], MATRIX_ALONE: matrix_scores}
 
 
 def ends(scores: Array, count: int) -> tuple[Array, Array]:
@@ -145,12 +186,12 @@ def ends(scores: Array, count: int) -> tuple[Array, Array]:
 def purity(categories: Array, members: Array) -> Array:
     """Return the share of the most frequent category among ``members`` (..., count).
 
-    ``categories`` (..., n) are integers.
+    ``categories`` (..., n) are integers; a member of -1 is of none.
 
     >>> purity(np.array([0, 0, 1, 2]), np.array([0, 1, 2, 3])).item()
     0.5
     """
-    chosen = np.take_along_axis(categories, members, axis=-1)
+    chosen = np.where(members < 0, -1, np.take_along_axis(categories, members, axis=-1))
     counts = [(chosen == code).sum(axis=-1) for code in range(int(categories.max()) + 1)]
     return np.max(counts, axis=0) / members.shape[-1]
 
@@ -176,8 +217,10 @@ def category_share(scores: Array, categories: Array) -> float:
     return min(1.0, between / total) if total > 0 else 0.0
 
 
-def describe(factors: Factors, dataset: Dataset, top: int) -> dict[str, Any]:
-    """Name what is at both ends of every component, and list its loadings.
+def describe(
+    factors: Factors, dataset: Dataset, top: int, signs: Sequence[str] = SIGNS
+) -> dict[str, Any]:
+    """Name what is at the ends of every component, and list its loadings.
 
     ``names`` are those of the things, of the matrix's columns, and of the mode of the loadings.
     """
@@ -199,7 +242,7 @@ def describe(factors: Factors, dataset: Dataset, top: int) -> dict[str, Any]:
                     labels[mode].name: _named(labels[mode], factors.flat[mode][:, number], end, top)
                     for mode in modes
                 }
-                for end, sign in enumerate(SIGNS)
+                for end, sign in enumerate(signs)
             },
         }
         for number in range(factors.rank)
@@ -218,6 +261,7 @@ def _named(labels: Labels, scores: Array, end: int, top: int) -> list[dict[str, 
             **({"category": str(categories[member])} if categories is not None else {}),
         }
         for member in ends(scores, top)[end]
+        if scores[member]
     ]
 
 
@@ -226,22 +270,27 @@ def claims(metrics: Sequence[Metric]) -> list[Claim]:
 
     The bar is the purity that chance rarely exceeds, in the seed where that is highest.
     """
-    runs, nulls, limits = (
-        pick(metrics, name) for name in ("mean_purity", "null_purity", "null_limit")
-    )
-    alone = {name: pick(metrics, "alone_purity", model=name) for name in ALONE_MODELS}
-    if not (runs and nulls and limits and all(alone.values())):
-        return []
-    bar = max(limit.value for limit in limits)
-    return [
-        Claim.of(
-            "things of a group are of one category",
-            runs,
-            setting=f"plan {runs[0].plan}",
-            paper="shown by example",
-            unit="share",
-            bar=bar,
-            controls={**alone, "dealt at random": nulls},
-            note=f"19 of 20 random deals stay below {bar:.2f}",
+    judged = []
+    for plan in dict.fromkeys(run.plan for run in pick(metrics, MEAN_PURITY.name)):
+        runs, nulls, limits = (
+            pick(metrics, what.name, plan=plan) for what in (MEAN_PURITY, NULL_PURITY, NULL_LIMIT)
         )
-    ]
+        alone = {
+            name: pick(metrics, ALONE_PURITY.name, plan=plan, model=name) for name in ALONE_MODELS
+        }
+        if not (nulls and limits and all(alone.values())):
+            continue
+        bar = max(limit.value for limit in limits)
+        judged.append(
+            Claim.of(
+                "things of a group are of one category",
+                runs,
+                setting=f"plan {plan}",
+                paper="shown by example",
+                unit="share",
+                bar=bar,
+                controls={**alone, "dealt at random": nulls},
+                note=f"19 of 20 random deals stay below {bar:.2f}",
+            )
+        )
+    return judged

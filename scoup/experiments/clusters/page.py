@@ -1,4 +1,4 @@
-"""One section per component: both of its ends, and its image as a picture and a NIfTI file."""
+"""One section per component: its ends, and its image as a picture and a NIfTI file."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -31,6 +31,10 @@ def page(facts: Facts, arrays: Mapping[str, Array]) -> dict[str, bytes]:
             }
         tables = [_ends(component, facts["names"][:2]), _loadings(component, facts["names"][2])]
         sections.append(report.Section(f"Component {number}", tables=tables, **look))
+    for component in facts.get("nonnegative", {}).get("components", []):
+        tables = [_ends(component, facts["names"][:2]), _loadings(component, facts["names"][2])]
+        title = f"Non-negative component {component['component']}"
+        sections.append(report.Section(title, tables=tables))
     title = f"Components of {facts['dataset']}"
     return {"index.html": report.experiment_page(title, sections, facts), **files}
 

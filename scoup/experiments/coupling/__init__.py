@@ -11,12 +11,14 @@ from typing import Any
 from pydantic import Field
 
 from scoup.datasets import Traits
+from scoup.experiments._view import View
 from scoup.specs import ExperimentSpec, Positive
 
 CAPTIONS = {
     "coupling": "Share of the noise-free tensor that is recovered from the noisy one alone, with "
     "all matrices, and with unrelated ones, against the noise."
 }
+VIEW = View(sort="explained_share", scatter=("noise", "explained_share"))
 MIN_MATRICES = 2
 
 

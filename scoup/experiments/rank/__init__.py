@@ -27,6 +27,9 @@ class Spec(ExperimentSpec):
     plan: str = Field(
         "weighted", description="plan whose weights and fit settings are used at every rank"
     )
+    nonnegative: str | None = Field(
+        None, description="plan with non-negative factors, drawn next to it: fit and starts"
+    )
     ranks: list[Count] = Field(
         [1, 2, 3, 4, 5, 6, 7, 8], min_length=2, description="ranks to look at"
     )

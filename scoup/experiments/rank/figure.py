@@ -12,6 +12,7 @@ from scoup.plot import style
 from scoup.plot.door import Axes, Figure, MaxNLocator, SubFigure
 from scoup.records import Metric
 
+NONNEGATIVE = ", non-negative"  # ends the labels of curves
 MIN_CORE_PERCENT_DRAWN = -10.0  # core consistency has no lower bound; the rest is at the edge
 MAX_HEADLINE_CHARACTERS = 118  # per line
 
@@ -24,10 +25,12 @@ def rank(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
     for part, (facts, _) in zip(parts, material, strict=True):
         rows = table[table.dataset == facts["dataset"]]
         rows = rows.assign(block=rows.block.replace(facts["blocks"]))
+        rows = rows.assign(parts=np.where(rows.plan == facts["plan"], "", NONNEGATIVE))
+        scanned = rows[rows.parts == ""]
         grid = part.subplots(2, 2)
         for axes, panel in zip(grid.flat, (_fit, _hidden, _stable, _core), strict=True):
-            panel(axes, rows)
-            _recommended(axes, rows)
+            panel(axes, rows if panel in (_fit, _stable) else scanned)
+            _recommended(axes, scanned)
         _headline(part, facts, rows)
         style.letter(grid)
     return drawing
@@ -63,10 +66,15 @@ def _recommended(axes: Axes, table: pd.DataFrame) -> None:
 
 def _fit(axes: Axes, table: pd.DataFrame) -> None:
     rows = table[table.name == "block_fit"]
-    for number, block in enumerate(dict.fromkeys(rows.block)):
-        style.curve(axes, rows[rows.block == block], "rank", number, block)
+    for number, (label, curve) in enumerate(_curves(rows.block + rows.parts, rows)):
+        style.curve(axes, curve, "rank", number, label)
     axes.set_ylabel("share of squares explained")
     axes.legend()
+
+
+def _curves(labels: pd.Series, rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each label, in the order of their appearance."""
+    return [(label, rows[labels == label]) for label in dict.fromkeys(labels)]
 
 
 def _hidden(axes: Axes, table: pd.DataFrame) -> None:
@@ -85,16 +93,15 @@ def _stable(axes: Axes, table: pd.DataFrame) -> None:
         "match_halves": "split halves",
         "weakest_halves": "weakest in halves",
     }
-    for number, (name, label) in enumerate(names.items()):
-        rows = table[table.name == name]
-        if len(rows):
-            style.curve(axes, rows, "rank", number, label)
+    rows = table[table.name.isin(names)]
+    for number, (label, curve) in enumerate(_curves(rows.name.map(names) + rows.parts, rows)):
+        style.curve(axes, curve, "rank", number, label)
     axes.set_ylim(-0.03, 1.03)
     axes.set_ylabel("factor match score")
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.02, 1.0),
-        ncols=3,
+        ncols=2,
         columnspacing=0.8,
         handlelength=1.4,
         fontsize=7,

@@ -9,7 +9,7 @@ from scoup.coupled import Dataset
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.rank import Spec
 from scoup.experiments.rank.recommend import recommend
-from scoup.experiments.rank.scan import Look, scan
+from scoup.experiments.rank.scan import Look, agreement, fits_from_starts, scan
 from scoup.factors import upright
 from scoup.records import Array, Context, Factors, Labels, Measure, Metric
 from scoup.specs import FitSpec
@@ -54,6 +54,8 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     facts = summary(looks, inputs.dataset, spec.top, context)
     words = {name: facts[name] for name in ("words", "reasons", "warnings")}
     metrics = scan_metrics(looks, context)
+    if spec.nonnegative:
+        metrics += nonnegative_metrics(inputs, spec, context)
     return Outcome(metrics, facts, notes={"ranks": spec.ranks, **settings, **words})
 
 
@@ -61,6 +63,23 @@ def scan_metrics(looks: Sequence[Look], context: Context) -> list[Metric]:
     """Return every number of the scan, and the rank that it recommends."""
     metrics = [metric for look in looks for metric in _look_metrics(look, context)]
     return [*metrics, context.metric(RECOMMENDED, recommend(looks).rank or 0)]
+
+
+def nonnegative_metrics(inputs: Inputs, spec: Spec, context: Context) -> list[Metric]:
+    """Return how non-negative factors of every rank fit, and whether starts end in the same."""
+    plan, context = str(spec.nonnegative), context.on(plan=str(spec.nonnegative))
+    data, fit_spec = inputs.view(plan), inputs.model(plan).spec.part(FitSpec)
+    metrics = []
+    for rank in sorted(set(spec.ranks)):
+        best, *others = fits_from_starts(
+            data, fit_spec.replace(rank=rank), spec.starts, context.seed
+        )
+        for block, value in best.report.block_fits.items():
+            metrics.append(context.metric(FIT, value, rank=rank, block=block))
+        for number, other in enumerate(others, start=1):
+            score = agreement(best.factors.flat, other.factors.flat).mean()
+            metrics.append(context.metric(SEEDS, score, rank=rank, start=number))
+    return metrics
 
 
 def _look_metrics(look: Look, context: Context) -> list[Metric]:

@@ -85,14 +85,17 @@ def scan(
     agreements = [_split_agreements(data, specs, seed, number) for number in range(halves)]
     looks = []
     for position, spec in enumerate(specs):
-        fits = sorted(
-            (fit(data, spec, derived_seed(seed, start)) for start in range(starts)),
-            key=lambda result: result.report.cost,
-        )
+        fits = fits_from_starts(data, spec, starts, seed)
         matches = [by_rank[position] for by_rank in agreements]
         looks.append(_look(data, fits, errors[:, position], matches))
         log.info("rank %d: error on hidden cells %.4f", spec.rank, looks[-1].errors.mean())
     return looks
+
+
+def fits_from_starts(data: CoupledData, spec: FitSpec, starts: int, seed: int) -> list[Fit]:
+    """Return a fit from each start, the best first."""
+    fits = (fit(data, spec, derived_seed(seed, start)) for start in range(starts))
+    return sorted(fits, key=lambda result: result.report.cost)
 
 
 def _look(data: CoupledData, fits: Sequence[Fit], errors: Array, halves: Sequence[Array]) -> Look:
