@@ -20,7 +20,6 @@ from tests.browser.mlflow import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 MIN_CHARTS = 3
-EXPERIMENTS = ("scorecard", *whole.LAYOUT, "fit", "merge")
 POINTS = """
 const card = [...document.querySelectorAll(arguments[0])]
     .find(card => card.innerText.includes('seconds vs. relative_cost'));
@@ -61,14 +60,6 @@ def port(served_store):
 @pytest.fixture(scope="module")
 def ids(served_store):
     return {name.rpartition("/")[2]: number for number, name in ui.experiments(served_store[0])}
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_chart_tab_draws_by_itself_and_no_section_is_empty(browser, port, ids, name, tmp_path):
-    open_page(browser, port, ids[name], charts=True)
-    assert wait_for_charts(browser, MIN_CHARTS) >= MIN_CHARTS
-    assert not browser.run("return document.body.innerText.includes('No charts in this section')")
-    browser.picture(tmp_path / f"{name}.png")
 
 
 @pytest.mark.parametrize("name", ["scorecard", "speedup"])
