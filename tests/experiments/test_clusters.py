@@ -179,7 +179,9 @@ def test_non_negative_components_have_one_end_and_the_same_controls(parts):
 
 
 def test_non_negative_components_are_drawn_and_listed_below_the_others(parts):
-    shown = " ".join(texts(plot.draw("clusters", parts.metrics, [(parts.facts, parts.arrays)])))
+    figure = plot.draw("clusters", parts.metrics, [(parts.facts, parts.arrays)])
+    assert not any(axes.axison for axes in figure.axes if not axes.images)  # words alone
+    shown = " ".join(texts(figure))
     assert shown.index("Non-negative factors. Mean purity") > shown.index("Images:")
     page = pytest.importorskip("scoup.experiments.clusters.page").page
     assert "Non-negative component 3" in page(parts.facts, parts.arrays)["index.html"].decode()

@@ -60,10 +60,12 @@ def _stems(axes: Axes, panel: Panel, mode: int, facts: Mapping[str, Any]) -> Non
     if mode == DAY and facts["calendar"]:
         days = [date.fromisoformat(day) for day in facts["calendar"]]
         positions = [days[index] for index in positions]
-        axes.set_xlim(days[0], days[-1])  # type: ignore[arg-type]
+        ends: tuple[Any, Any] = (days[0], days[-1])
         _dates(axes)
     else:
-        axes.set_xlim(0, facts["sizes"][mode])
+        ends = 0, facts["sizes"][mode]
+    # Drawn without a line, so that stems at either end stand clear of the frame.
+    axes.plot(ends, (0, 0), linestyle="none")
     axes.vlines(positions, 0, values, color=colour, linewidth=0.9)
     axes.plot(positions, values, ".", color=colour, markersize=2.5)
     axes.axhline(0, color=style.GREY, linewidth=0.6)

@@ -66,6 +66,7 @@ def _images_and_ends(
         limit = brain.colour_limit(values)
         for along in range(3):
             brain.projection(row[along], values, facts["voxel_mm"], along, limit)
+            row[along].set_anchor("N")  # titles at one height
         lines = [
             line for sign in SIGN_COLOURS for line in _end(component, sign, facts, metrics, 60)
         ]
@@ -81,10 +82,10 @@ def _ends_side_by_side(panel: SubFigure, facts: Facts, metrics: Sequence[Metric]
 
 def _upper_ends(panel: SubFigure, facts: Facts, metrics: Sequence[Metric]) -> None:
     components = facts["components"]
-    grid = panel.subplots(ceil(len(components) / 2), 2, squeeze=False).flat
+    grid = panel.subplots(ceil(len(components) / 2), 2, squeeze=False).ravel()
     for axes, component in zip(grid, components, strict=False):
         _write(axes, _end(component, "+", facts, metrics, 52), 0.32)
-    for axes in list(grid)[len(components) :]:
+    for axes in grid[len(components) :]:
         axes.axis("off")
 
 
