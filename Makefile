@@ -40,7 +40,7 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
 test: lint ## static checks, then all tests (about 15 minutes on 2 cores)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not cluster"
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm on this machine (as root; 7 minutes)
 	$(BIN)/python -m tests.cluster.slurm install

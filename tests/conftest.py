@@ -1,4 +1,4 @@
-"""What all tests share: repeatable examples, and one tiny run of the whole workflow."""
+"""What all tests share: repeatable examples, their order, and one tiny run of the workflow."""
 
 import fcntl
 import os
@@ -8,6 +8,25 @@ from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+
+# The files that take longest, first: whoever starts one of them last would end alone. Each file
+# runs in one worker (--dist loadfile), so that what its tests share is made once.
+LONGEST_FIRST = (
+    "tests/workflow/test_runs.py",
+    "tests/browser/test_runs.py",
+    "tests/workflow/test_faults.py",
+    "tests/test_recipes.py",
+    "tests/test_track.py",
+    "tests/workflow/test_damage.py",
+    "tests/workflow/test_files_run.py",
+    "tests/test_docs.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Let the longest files begin; --no-loadscope-reorder then keeps the order."""
+    order = {name: position for position, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
 @pytest.fixture(scope="session")

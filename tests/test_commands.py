@@ -204,7 +204,6 @@ def test_the_pages_have_commands_of_every_kind(commands):
     assert len(commands) > 30
 
 
-@pytest.mark.xdist_group("workflow")
 @pytest.mark.parametrize("profile", ["default", "slurm"])
 def test_a_generated_configuration_runs_in_a_folder_that_is_no_clone(generated, folder, profile):
     with contextlib.chdir(folder):

@@ -16,7 +16,6 @@ def test_code_on_a_page_runs(page, tmp_path):
     run(DOCS / f"{page}.md", tmp_path)
 
 
-@pytest.mark.xdist_group("workflow")
 def test_the_tutorial_runs_from_file_to_figure(tmp_path):
     for file in (DOCS / "bikes").iterdir():
         shutil.copy(file, tmp_path)

@@ -64,7 +64,6 @@ def run_tests(root, *words):
     return python(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *words)
 
 
-@pytest.mark.xdist_group("workflow")
 def test_an_experiment_is_a_folder_a_section_and_a_test(
     finished, project, recipes, tmp_path, monkeypatch
 ):

@@ -7,7 +7,7 @@ from scoup.records import Provenance
 from tests.payloads import PAYLOADS, words
 from tests.test_report import CLAIM
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.browser
 TEXT = "return document.body.innerText"
 ROWS = "[...document.querySelector('table.sortable').tBodies[0].rows]"
 COLUMN = f"return {ROWS}.map(row => row.cells[arguments[0]].innerText)"

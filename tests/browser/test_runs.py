@@ -18,7 +18,7 @@ from tests.browser.mlflow import (
     wait_for_charts,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 MIN_CHARTS = 3
 POINTS = """
 const card = [...document.querySelectorAll(arguments[0])]

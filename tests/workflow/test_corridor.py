@@ -9,8 +9,6 @@ from scoup import config, experiments, results
 from tests.test_config import merged
 from tests.workflow.conftest import ROOT, TINY
 
-pytestmark = pytest.mark.xdist_group("workflow")
-
 
 @pytest.fixture(scope="module")
 def tiny():

@@ -2,13 +2,10 @@
 
 import random
 
-import pytest
-
 from tests.faults import MANNERS, damage
 from tests.workflow.conftest import snakemake, succeeded
 from tests.workflow.test_runs import digests
 
-pytestmark = pytest.mark.xdist_group("workflow")
 TARGET = "results/plot/accuracy.svg"
 DAMAGED = [
     "download/brainq/truth.json",

@@ -14,7 +14,7 @@ import digest
 
 def forget():
     """Drop what was kept of files that a test has edited since."""
-    for cached in (digest.digest, digest._imports, digest._code, digest._parsed):
+    for cached in (digest.digest, digest._imports, digest._facts, digest._known):
         cached.cache_clear()
 
 
@@ -83,3 +83,25 @@ def test_a_figure_depends_on_its_module_only(code):
     after = [take("plot", name) for name in names]
     assert after[0] == before[0]
     assert after[1] != before[1]
+
+
+def test_what_an_earlier_start_parsed_is_not_parsed_again(code, monkeypatch):
+    folder, take = code
+    monkeypatch.setattr(digest, "KNOWN_FILE", folder / "known.json")
+    first = take("fit")
+    monkeypatch.setattr(digest, "_parsed", None)  # parsing would now fail
+    assert take("fit") == first
+    with (folder / "scoup" / "fit.py").open("a") as file:
+        file.write("\nADDED = 1\n")
+    with pytest.raises(TypeError):
+        take("fit")
+
+
+@pytest.mark.parametrize("state", ["damaged", "no folder"])
+def test_a_digest_needs_no_earlier_start(code, monkeypatch, state):
+    folder, take = code
+    before = take("fit")
+    path = folder / "known.json"
+    path.write_text("{half")
+    monkeypatch.setattr(digest, "KNOWN_FILE", path if state == "damaged" else path / "below")
+    assert take("fit") == before

@@ -12,7 +12,6 @@ import pytest
 from tests.workflow.conftest import command, snakemake, succeeded
 from tests.workflow.test_runs import digests
 
-pytestmark = pytest.mark.xdist_group("workflow")
 # A model that takes every stage up to the merge, and no more: each fault runs twice.
 TARGETS = ["results/merge/brainq/whole/scoup/seed0.npz"]
 

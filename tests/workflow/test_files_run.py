@@ -11,7 +11,6 @@ from scoup.experiments import names
 from scoup.seeds import generator
 from tests.workflow.conftest import planned, snakemake, succeeded
 
-pytestmark = pytest.mark.xdist_group("workflow")
 TARGETS = ["results/scorecard.json", "results/report.html"]
 
 

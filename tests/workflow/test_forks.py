@@ -8,7 +8,6 @@ from scoup.job import read_facts, record_of
 from tests.workflow.conftest import snakemake, succeeded
 
 pytestmark = [
-    pytest.mark.xdist_group("workflow"),
     pytest.mark.skipif(sys.platform != "linux", reason="the fork server needs Linux"),
 ]
 FILES = [

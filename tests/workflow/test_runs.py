@@ -7,13 +7,11 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pytest
 
 from scoup import results
 from scoup.job import read_facts
 from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
-pytestmark = pytest.mark.xdist_group("workflow")
 MISSING = ["results/experiments/missing/portion/seed0.json"]
 TIMES = {"seconds", "slowdown"}  # measures that no two runs share
 # Stages that read the results of many runs.

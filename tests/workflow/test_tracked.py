@@ -4,11 +4,7 @@ import json
 import sqlite3
 from collections import Counter
 
-import pytest
-
 from tests.workflow.conftest import planned, snakemake, succeeded
-
-pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_every_experiment_is_there_with_few_metric_names_and_complete_runs(finished):
