@@ -17,8 +17,9 @@ import numpy as np
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
 from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
+from scoup.hints import at_missing_labels, at_scales, at_seconds, at_zeros
 from scoup.manifest import MANIFEST_FILE
-from scoup.roles import RoleGuess, guess_roles, has_times_of_day, mode_name, settle_roles
+from scoup.roles import RoleGuess, guess_roles, mode_name, settle_roles
 from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
@@ -31,6 +32,7 @@ VALUE_WORDS = (
     "quantity", "size",
 )  # fmt: skip
 PREVIEW_LINES = 200
+MAX_GUESSED_COLUMNS = 8  # of a table in long form; records have more
 MAX_VALUE_LEVELS = 20  # different numbers of a column that may be values
 FULL_SHARE = (
     0.9  # of the cells listed: a whole array takes less memory than a list, and loses nothing
@@ -80,10 +82,11 @@ def guess(
     hints = [] if columns or value else _hint_at_values(first, tensor)
     if _is_full(content):
         tensor["dense"] = True
-        hints += _hint_at_zeros(first, content)
+        hints += at_zeros(first, content)
     matrices = [_matrix(*_split_mode(file, content.names), content, hints) for file in others]
     guesses = _roles(content, roles or {})
-    hints += _hint_at_seconds(first, content, guesses)
+    hints += at_seconds(first, content, guesses)
+    hints += at_missing_labels(first, content) + at_scales(first, content)
     options = {
         "tensor": tensor,
         "matrices": matrices,
@@ -96,16 +99,6 @@ def guess(
 
 def _roles(content: Content, stated: Mapping[str, str]) -> list[RoleGuess]:
     return settle_roles(guess_roles(content.names, content.ids, content.keyed), stated)
-
-
-def _hint_at_seconds(file: str, content: Content, guesses: Sequence[RoleGuess]) -> list[str]:
-    """Each different second is an index of time, which is rarely meant."""
-    return [
-        f"{file}: {guess.mode!r} has times of day, and each is an index; write dates alone to look "
-        "at days"
-        for guess, labels in zip(guesses, content.ids, strict=True)
-        if guess.role == "when" and has_times_of_day(labels)
-    ]
 
 
 def _guess_shards(folder: str, others: Sequence[str], roles: Mapping[str, str]) -> Guess:
@@ -123,17 +116,6 @@ def _guess_shards(folder: str, others: Sequence[str], roles: Mapping[str, str]) 
 def _is_full(content: Content) -> bool:
     cells = content.values
     return isinstance(cells, SparseTensor) and cells.nnz >= FULL_SHARE * prod(cells.shape)
-
-
-def _hint_at_zeros(file: str, content: Content) -> list[str]:
-    """Most cells are listed, but not all: are the others zero?"""
-    unlisted = 1 - content.values.nnz / prod(content.values.shape)
-    if unlisted == 0:
-        return []
-    return [
-        f"{file}: {100 * unlisted:.2g} % of the cells are not listed, or are 0, and count as 0; "
-        "'observed: listed' in the configuration makes those that are not listed missing"
-    ]
 
 
 def _hint_at_values(file: str, source: Mapping[str, Any]) -> list[str]:
@@ -178,11 +160,24 @@ def _tensor_source(file: str, columns: Sequence[str] | None, value: str | None) 
         return source | ({"columns": list(columns)} if columns else {})
     table = preview(file, PREVIEW_LINES)
     names = table.names
+    if not columns:
+        _refuse_many(file, names)
     if not columns and not value:
         _refuse_rows(file, table)
     value = value or _likely_value(table, [name for name in names if name not in (columns or ())])
     modes = list(columns) if columns else [name for name in names if name != value]
     return source | {"columns": modes} | ({"value": value} if value else {})
+
+
+def _refuse_many(file: str, names: Sequence[str]) -> None:
+    """A table of records has many columns, of which a few are meant."""
+    if len(names) > MAX_GUESSED_COLUMNS:
+        raise ScoupError.expected(
+            file,
+            f"a column of labels for each mode, at most {MAX_GUESSED_COLUMNS} in all",
+            f"{len(names)} ({', '.join(names[:4])} ...)",
+            "say which are modes by --columns A,B,C, and by --value which holds values, if any",
+        )
 
 
 def _refuse_rows(file: str, table: Preview) -> None:
@@ -196,7 +191,8 @@ def _refuse_rows(file: str, table: Preview) -> None:
             file,
             "one cell per line: a column of labels for each mode, and one of values",
             f"numbers with decimal points in {shown}",
-            "if it is a matrix, name the tensor's file first; else say --columns and --value",
+            "if it is a matrix, name the tensor's file first; if it has several columns of values, "
+            "write each on a line of its own; else say --columns and --value",
         )
 
 

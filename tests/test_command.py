@@ -197,7 +197,8 @@ BAD = {
         ["inspect", "wide.csv", "posts.csv"],
         "wide.csv: expected one cell per line: a column of labels for each mode, and one of "
         "values, got numbers with decimal points in a, b; if it is a matrix, name the "
-        "tensor's file first; else say --columns and --value.",
+        "tensor's file first; if it has several columns of values, write each on a line of its "
+        "own; else say --columns and --value.",
     ),
     "a tensor behind another": (
         ["inspect", "posts.csv", "posts.csv"],
@@ -365,6 +366,32 @@ def test_cells_that_are_not_listed_are_zero_or_missing_as_told(tmp_path):
     assert (zero.observed, known.observed) == (24, 23)
     assert zero.values[3, 2, 1] == 0
     assert not known.mask[3, 2, 1]
+
+
+def test_a_table_of_records_asks_for_columns(tmp_path, capsys):
+    path = tmp_path / "records.csv"
+    path.write_text(",".join("abcdefghi") + "\n" + ",".join("123456789") + "\n")
+    assert main(["inspect", str(path)]) == 2
+    assert "say which are modes by --columns A,B,C" in capsys.readouterr().err
+    lines = ["a,b,c,d,e,f,g,h,i", *(f"{cell},0,0,0,0,0,0" for cell in ("x,1,p", "x,2,q", "y,3,p"))]
+    path.write_text("\n".join(lines))
+    assert guess([str(path)], ["a", "b", "c"]).content.values.shape == (2, 3, 2)
+
+
+def test_missing_labels_and_uneven_units_are_named_in_hints(tmp_path):
+    path = tmp_path / "cells.csv"
+    rows = [
+        f"{place},{year},{what},{size}"
+        for place in ("here", "NA")
+        for year in (1, 2)
+        for what, size in (("people", 1e6), ("age", 30), ("wealth", 900))
+    ]
+    path.write_text("\n".join(["place,year,what,value", *rows]))
+    gap, units = guess([str(path)]).hints
+    assert "'place' has the label 'NA'" in gap
+    assert "what people has nearly all of the squares" in units
+    path.write_text("\n".join(["place,year,what,value", *rows]).replace("NA", "there"))
+    assert len(guess([str(path)]).hints) == 1
 
 
 @pytest.mark.parametrize(
