@@ -1,7 +1,7 @@
 """Working with factor matrices: normalise, match, reconstruct."""
 
 from collections.abc import Sequence
-from math import fsum, prod
+from math import fsum, ldexp, prod
 
 import numpy as np
 
@@ -73,8 +73,9 @@ def squared_error(
         left = np.ones((1, 1))
         index = np.unravel_index(np.arange(rows.start, rows.stop), values.shape[:split])
         for factor, mode_index in zip(doubles[:split], index, strict=True):
-            left = left * factor[mode_index]
-        error = np.ldexp(cells[rows].astype(np.float64), -exponent) - left @ right
+            left = left * factor.take(mode_index, axis=0)
+        error = left @ right
+        np.subtract(_in_units(cells[rows], exponent), error, out=error)
         if known is not None:
             error *= known[rows]
         parts[number] = float(np.einsum("ij,ij->", error, error))
@@ -85,6 +86,15 @@ def squared_error(
 
     run_chunks(len(parts), work, values.size * right.shape[0])
     return fsum(parts)
+
+
+def _in_units(values: Array, exponent: int) -> Array:
+    """Return ``values / 2^exponent`` in float64; ``ldexp`` alone takes longer than a residual."""
+    if not exponent:
+        return values
+    if abs(exponent) < np.finfo(np.float64).maxexp:
+        return values * np.float64(ldexp(1.0, -exponent))
+    return np.ldexp(values.astype(np.float64), -exponent)
 
 
 def wrap(

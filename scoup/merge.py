@@ -5,7 +5,7 @@ matches the columns of each factor separately, as Algorithm 3 prints it. ``autho
 factors by the first one, as the authors' own program does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
@@ -40,21 +40,48 @@ def merge(
     >>> again.report.cost == model.report_.cost
     True
     """
+    _check(fits, samples, data, spec)
+    clock, rule = Clock(), load("scoup.merges", spec.merge)
+    with serial_blas():
+        release()
+        with clock("merge"):
+            flat, matching = rule.merge(fits, samples, data, spec)
+        return _model(flat, matching, data, spec, clock)
+
+
+def merge_each(
+    fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec
+) -> Iterator[Merged]:
+    """Yield :func:`merge` of the first 1, 2, ... repetitions; a rule may know a shorter way."""
+    rule = load("scoup.merges", spec.merge)
+    if not hasattr(rule, "merge_each"):
+        for count in range(1, len(fits) + 1):
+            yield merge(fits[:count], samples[:count], data, spec)
+        return
+    _check(fits, samples, data, spec)
+    with serial_blas():
+        for flat, matching in rule.merge_each(fits, samples, data, spec):
+            yield _model(flat, matching, data, spec, Clock())
+
+
+def _check(
+    fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec
+) -> None:
     if not fits or len(fits) != len(samples):
         raise ScoupError.expected(
             "fits", "one fit for each sample, at least one", f"{len(fits)} and {len(samples)}"
         )
     constraints = Constraints.of(spec.constraints, data)
     for fit in fits:
-        hint = "fit with the same constraints"
-        constraints.check("fits", fit.factors.flat, hint)
-    clock, rule = Clock(), load("scoup.merges", spec.merge)
-    with serial_blas():
-        release()
-        with clock("merge"):
-            flat, matching = rule.merge(fits, samples, data, spec)
-        losses, coverage = _finish(flat, matching, data, spec, clock)
-        factors = wrap(flat, data, coverage, constraints)
+        constraints.check("fits", fit.factors.flat, "fit with the same constraints")
+
+
+def _model(
+    flat: list[Array], matching: Matching, data: CoupledData, spec: MergeSpec, clock: Clock
+) -> Merged:
+    """Finish what a rule has merged, and report on it."""
+    losses, coverage = _finish(flat, matching, data, spec, clock)
+    factors = wrap(flat, data, coverage, Constraints.of(spec.constraints, data))
     named = dict(zip([block.name for block in data.blocks], losses, strict=True))
     report = MergeReport(
         cost=weigh(data, named),

@@ -13,7 +13,7 @@ from scoup.finishes import complete, none, prune, refit
 from scoup.finishes._covered import Covered
 from scoup.fit import fit
 from scoup.listing import load, members
-from scoup.merge import merge
+from scoup.merge import merge, merge_each
 from scoup.merges import _repetitions, authors, joint, paper
 from scoup.merges._shared import common_rows, sampled_rows
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
@@ -231,6 +231,25 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
         ]
         assert (np.diff(costs) <= 1e-12 * costs[0]).all()
         assert costs[-1] < costs[0]
+
+
+@pytest.mark.parametrize("finish", ["none", "refit"])
+@pytest.mark.parametrize("name", MERGES)
+def test_merging_one_repetition_after_another_gives_the_same_bytes(name, finish):
+    """Even if a repetition is of other data, and another is empty."""
+    spec = MergeSpec(merge=name, finish=finish)
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=1.0)
+    fits, samples = pieces(data, 3, 0, sampling=(3, 10, 1), repetitions=5)
+    strange, _ = planted((30, 60, 9), 3, 100, side=20, noise=1.0)
+    fits[1] = fit(strange.select(samples[1].indices), FitSpec(rank=3), 0)
+    empty = [np.zeros_like(factor) for factor in fits[3].factors.flat]
+    fits[3] = replace(fits[3], factors=fits[3].factors.replace_flat(empty))
+    for count, merged in enumerate(merge_each(fits, samples, data, spec), start=1):
+        alone = merge(fits[:count], samples[:count], data, spec)
+        for ours, theirs in zip(merged.factors.flat, alone.factors.flat, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        assert asdict(merged.report) | {"seconds": {}} == asdict(alone.report) | {"seconds": {}}
+    assert count == len(fits)
 
 
 def test_refit_and_complete_never_raise_the_cost():

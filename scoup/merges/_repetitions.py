@@ -138,10 +138,13 @@ class Repetitions:
             for factor, position in zip(flat, positions, strict=True)
         ]
 
-    def matching(self, best: Candidate, rows: tuple[Array, ...]) -> Matching:
-        """Report which repetitions are in a candidate, and how well each matches its reference."""
-        rejected = tuple(sorted(set(range(len(self.factors))) - set(best.matched)))
-        scores = tuple(self.score(best.reference, number) for number in range(len(self.factors)))
+    def matching(
+        self, best: Candidate, rows: tuple[Array, ...], count: int | None = None
+    ) -> Matching:
+        """Report which of the first ``count`` repetitions a candidate holds, and their match."""
+        numbers = range(len(self.factors) if count is None else count)
+        rejected = tuple(sorted(set(numbers) - set(best.matched)))
+        scores = tuple(self.score(best.reference, number) for number in numbers)
         return Matching(rows, scores, rejected, best.reference, best.consistent, best.unscaled)
 
     def scaled(self, number: int) -> list[Array]:

@@ -1,6 +1,6 @@
 """The joint merge: each repetition gets one permutation for all of its factors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scoup.constraints import Constraints
@@ -43,13 +43,30 @@ def merge(
     elif judged == "scaled":
         best = best_as_sampled(repetitions)
     elif judged == "finished":
-        best = best_when_finished(repetitions, spec)
+        *_, best = best_when_finished(repetitions, spec)
     else:
         best = repetitions.average(repetitions.full)
     rows = repetitions.rows
     if judged == "scaled":
         rows = sampled_rows([samples[number] for number in best.matched])
     return repetitions.select(best.flat, rows), repetitions.matching(best, rows)
+
+
+def merge_each(
+    fits: Sequence[Fit], samples: Sequence[Sample], data: CoupledData, spec: MergeSpec
+) -> Iterator[tuple[list[Array], Matching]]:
+    """Yield :func:`merge` of the first 1, 2, ... repetitions.
+
+    What the finish judges for r repetitions starts from the best of r - 1, which is found once.
+    """
+    if load("scoup.finishes", spec.finish).JUDGED != "finished":
+        for count in range(1, len(fits) + 1):
+            yield merge(fits[:count], samples[:count], data, spec)
+        return
+    repetitions = Repetitions(fits, samples, data, Constraints.of(spec.constraints, data))
+    for count, best in enumerate(best_when_finished(repetitions, spec), start=1):
+        rows = sampled_rows(samples[:count])
+        yield repetitions.select(best.flat, rows), repetitions.matching(best, rows, count)
 
 
 def best_as_sampled(repetitions: Repetitions) -> Candidate:
@@ -101,8 +118,8 @@ class Finished:
     cost: float
 
 
-def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Candidate:
-    """Return the start whose finish ends at the lowest cost.
+def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Iterator[Candidate]:
+    """Yield the start whose finish ends at the lowest cost, after 1, 2, ... repetitions.
 
     With each further repetition the best model so far (or the further one alone, if that is better)
     starts again on more rows, which cannot raise its cost, next to all repetitions and the rivals.
@@ -110,6 +127,7 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Candidate:
     best = finished(repetitions, repetitions.alone(0), covered_by(repetitions, [0]), spec)
     rivals = repetitions.rivals()
     next(rivals)
+    yield best.start
     for number, others in enumerate(rivals, start=1):
         covered = covered_by(repetitions, [number])
         alone = finished(repetitions, repetitions.alone(number), covered, spec)
@@ -123,7 +141,7 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Candidate:
         covered = covered_by(repetitions, range(number + 1))
         trials = (finished(repetitions, start, covered, spec) for start in starts)
         best = min(trials, key=lambda finished: finished.cost)
-    return best.start
+        yield best.start
 
 
 def covered_by(repetitions: Repetitions, numbers: Sequence[int]) -> Covered:

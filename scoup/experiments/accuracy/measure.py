@@ -13,7 +13,7 @@ from scoup.experiments.accuracy import Spec
 from scoup.factors import unwrap
 from scoup.finishes._covered import Covered
 from scoup.listing import load
-from scoup.merge import merge
+from scoup.merge import merge, merge_each
 from scoup.merges._shared import sampled_rows
 from scoup.records import Claim, Context, Factors, Fit, Measure, Merged, Metric, pick
 from scoup.scale import rescale
@@ -51,11 +51,13 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     for plan in spec.plans:
         model, data, here = inputs.model(plan), inputs.view(plan), context.on(plan=plan)
         scale = CostScale.of(data, baseline)
+        model = replace(model, fits=list(model.fits))  # read once
         shuffled = _shuffle_rows(model.fits, context.seed)
         for name, finish in product(spec.merges, spec.finishes):
             merge_spec = MergeSpec(merge=name, finish=finish)
-            metrics += _curve(model, data, merge_spec, scale, here)
-            metrics.append(_null(shuffled, model, data, merge_spec, here))
+            curve, first_cost = _curve(model, data, merge_spec, scale, here)
+            metrics += curve
+            metrics.append(_null(shuffled, first_cost, model, data, merge_spec, here))
         metrics += _controls(model, data, spec.finishes, scale, here)
         reached = [
             run.value
@@ -69,37 +71,44 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
 
 def _curve(
     model: Model, data: CoupledData, spec: MergeSpec, scale: CostScale, context: Context
-) -> list[Metric]:
-    """Return the metrics of one merge and finish, repetition by repetition."""
+) -> tuple[list[Metric], float]:
+    """Return the metrics of one merge and finish by repetition, and the cost of the first."""
     metrics, raw_costs, at = [], [], _coordinates(spec)
-    for count in range(1, len(model.fits) + 1):
-        report = _merged(model, count, data, spec).report
+    for count, merged in enumerate(_merged(model, data, spec), start=1):
+        report = merged.report
         metrics += costs(context, report.cost, scale, repetitions=count, **at)
         metrics.append(context.metric(REJECTED, len(report.rejected), repetitions=count, **at))
         raw_costs.append(report.cost)
     metrics.append(context.metric(MONOTONE, never_rises(raw_costs), **at))
     log.info("%s: relative cost %s", at, [round(scale.relative(cost), 4) for cost in raw_costs])
-    return metrics
+    return metrics, raw_costs[0]
 
 
 def _coordinates(spec: MergeSpec) -> dict[str, str]:
     return {"merge": spec.merge, "finish": spec.finish}
 
 
-def _merged(model: Model, count: int, data: CoupledData, spec: MergeSpec) -> Merged:
-    """Merge the first ``count`` repetitions, unless the stage ``merge`` has done just that."""
-    if count == len(model.fits) and spec == model.spec.part(MergeSpec):
-        return model.merged
-    return merge(model.fits[:count], model.samples[:count], data, spec)
+def _merged(model: Model, data: CoupledData, spec: MergeSpec) -> Iterator[Merged]:
+    """Merge the first 1, 2, ... repetitions; the stage ``merge`` may have merged all of them."""
+    is_stage = spec == model.spec.part(MergeSpec)
+    count = len(model.fits) - is_stage
+    yield from merge_each(model.fits[:count], model.samples[:count], data, spec) if count else ()
+    if is_stage:
+        yield model.merged
 
 
 def _null(
-    fits: Sequence[Fit], model: Model, data: CoupledData, spec: MergeSpec, context: Context
+    shuffled: Sequence[Fit],
+    first_cost: float,
+    model: Model,
+    data: CoupledData,
+    spec: MergeSpec,
+    context: Context,
 ) -> Metric:
     """Measure whether the cost rises with repetitions that bring nothing: the 2nd, then all."""
-    counts = dict.fromkeys([1, min(2, len(fits)), len(fits)])
-    merges = (merge(fits[:count], model.samples[:count], data, spec) for count in counts)
-    null_costs = [merged.report.cost for merged in merges]
+    counts = sorted({min(2, len(shuffled)), len(shuffled)} - {1})  # the first is not shuffled
+    merges = (merge(shuffled[:count], model.samples[:count], data, spec) for count in counts)
+    null_costs = [first_cost, *(merged.report.cost for merged in merges)]
     return context.metric(NULL_MONOTONE, never_rises(null_costs), **_coordinates(spec))
 
 
