@@ -23,6 +23,7 @@ REPEATED = (
     "preprocess",
     "holdout",
     "sample",
+    "extract",
     "fit",
     "merge",
     "parts",
