@@ -370,11 +370,12 @@ class CoupledData:
         if not isinstance(tensor.values, StreamedTensor):
             return [self._with_parts([self.select_block(0, s)], s) for s in samples]
         tensors = tensor.values.select_all([indices[:order] for indices in samples])
-        selected = []
-        for indices in samples:
-            block = Block(tensor.name, tensors.pop(0), None, tensor.factors)
-            selected.append(self._with_parts([(block, self.block_weights[0])], indices))
-        return selected
+        return [self.select_around(tensors.pop(0), indices) for indices in samples]
+
+    def select_around(self, part: SparseTensor, indices: Sequence[Array]) -> CoupledData:
+        """Return the data restricted to ``indices``, given its part of the tensor."""
+        block = Block(self.blocks[0].name, part, None, self.blocks[0].factors)
+        return self._with_parts([(block, self.block_weights[0])], indices)
 
     def _with_parts(
         self, parts: list[tuple[Block, float]], indices: Sequence[Array]

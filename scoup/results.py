@@ -35,7 +35,7 @@ Arrays = dict[str, Array]
 Report = TypeVar("Report", FitReport, MergeReport)
 
 DATA, SAMPLES, TRUTH, FIT, MERGED = "coupled-data", "samples", "truth", "fit", "merged"
-MATERIAL, PART = "material", "part"
+EXTRACTED, MATERIAL, PART = "extracted", "material", "part"
 
 
 def write_dataset(path: PathLike, dataset: Dataset) -> None:
@@ -122,6 +122,20 @@ def read_samples(path: PathLike) -> list[Sample]:
         Sample(repetition, tuple(arrays[f"rep{repetition}.{n}"] for n in factors), common)
         for repetition in range(meta["repetitions"])
     ]
+
+
+def write_extracted(path: PathLike, samples: Sequence[SparseTensor]) -> None:
+    """Write the cells of each repetition's sample that one part of the shards has."""
+    arrays: Arrays = {}
+    for repetition, cells in enumerate(samples):
+        _put_values(arrays, f"rep{repetition}.values", cells)
+    store.write_archive(path, EXTRACTED, {}, arrays)
+
+
+def read_extracted(path: PathLike, repetition: int) -> tuple[Array, Array]:
+    """Read coordinates (N, n) and values (n,) of one repetition."""
+    _, arrays = store.read_archive(path, EXTRACTED, f"rep{repetition}.")
+    return arrays[f"rep{repetition}.values.coords"], arrays[f"rep{repetition}.values"]
 
 
 def write_fit(path: PathLike, fit: Fit) -> None:

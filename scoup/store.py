@@ -205,13 +205,17 @@ def _aligned_member(name: str, offset: int) -> zipfile.ZipInfo:
     return info
 
 
-def read_archive(path: PathLike, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_archive(
+    path: PathLike, kind: str, prefix: str = ""
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the meta and the arrays of an archive of the given kind, checksums verified.
 
     The arrays are read-only. Large ones are mapped: they cost memory only where they are touched.
+    With a ``prefix``, only arrays whose names begin with it are read.
     """
     with _opened(path, kind) as (file, archive, document):
-        arrays = {name: _read_array(file, archive, name) for name in document["arrays"]}
+        names = [name for name in document["arrays"] if name.startswith(prefix)]
+        arrays = {name: _read_array(file, archive, name) for name in names}
     return document["meta"], arrays
 
 

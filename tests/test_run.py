@@ -146,7 +146,7 @@ def test_a_profile_is_copied_once_and_found_by_name(tmp_path, monkeypatch, capsy
     copy, source = Path("profiles/slurm/config.yaml"), ROOT / "workflow/profiles/slurm/config.yaml"
     assert copy.read_bytes() == source.read_bytes()
     assert main(["profile", "slurm"]) == 2
-    assert profiles() == ["default", "kubernetes", "slurm", "timing"]
+    assert profiles() == ["default", "gridengine", "kubernetes", "slurm", "timing"]
 
 
 def test_the_demo_draws_a_figure_and_explains_it_in_three_lines(tmp_path, monkeypatch, capsys):

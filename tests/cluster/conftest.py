@@ -1,6 +1,7 @@
-"""A Slurm for the session, and runs of a small workflow on it."""
+"""Clusters for the session, and runs of a small workflow on them."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.cluster import slurm
+from tests.cluster import gridengine, slurm
 from tests.workflow.conftest import ROOT, TINY, snakemake, succeeded
 
 collect_ignore = ["faults"]  # Python itself imports it, in jobs
@@ -18,6 +19,9 @@ FAULTS = Path(__file__).parent / "faults"
 CONFIG = ("--configfile", str(TINY), str(Path(__file__).parent / "small.yaml"))
 # One experiment, through every stage from raw data to a figure.
 TARGET = "results/plot/accuracy.svg"
+# Enough to see a fault in a fit and the recovery: fits, and the merge and metrics they feed.
+METRICS = "results/experiments/accuracy/brainq/seed0.json"
+FIT = "results/fit/brainq/whole/scoup/seed0"
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +36,31 @@ def cluster():
 
 
 @pytest.fixture(scope="session")
+def grid():
+    """A Grid Engine with one host."""
+    reason = gridengine.why_not()
+    if reason:
+        pytest.skip(reason)
+    gridengine.up()
+    yield gridengine
+    gridengine.down()
+
+
+@pytest.fixture(scope="session")
 def local(tmp_path_factory):
     """A run without a cluster, to compare other runs with; not to be changed."""
     folder = tmp_path_factory.mktemp("local") / "run"
     succeeded(snakemake(folder, TARGET, *CONFIG))
+    return folder
+
+
+@pytest.fixture
+def unfitted(local, tmp_path):
+    """A copy of the local run without the fits of one seed, and thus without its metrics."""
+    folder = tmp_path / "run"
+    shutil.copytree(local, folder, symlinks=True)
+    shutil.rmtree(folder / FIT)
+    (folder / METRICS).unlink()
     return folder
 
 
@@ -58,11 +83,11 @@ def no_leftovers():
 
 
 class Run:
-    """One run of Snakemake through the Slurm profile, in the background."""
+    """One run of Snakemake through the profile of a cluster, in the background."""
 
     started: ClassVar[list[subprocess.Popen]] = []
 
-    def __init__(self, folder, *options, faults=()):
+    def __init__(self, folder, *options, faults=(), profile="slurm", config=CONFIG, **variables):
         folder.mkdir(parents=True, exist_ok=True)
         fault_folder = folder.parent / "faults"
         fault_folder.mkdir(exist_ok=True)
@@ -72,11 +97,11 @@ class Run:
         environment = {
             **os.environ, "SCOUP_FAULTS": str(fault_folder),
             "PYTHONPATH": os.pathsep.join([str(FAULTS), str(ROOT)]),
-            "XDG_CACHE_HOME": str(folder.parent / "cache"),
+            "XDG_CACHE_HOME": str(folder.parent / "cache"), **variables,
         }  # fmt: skip
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                command(folder, *options),
+                command(folder, *options, profile=profile, config=config),
                 env=environment,
                 stdout=log,
                 stderr=log,
@@ -96,13 +121,13 @@ class Run:
         return output
 
 
-def command(folder, *options):
-    """Return the command that runs the small configuration with the Slurm profile."""
+def command(folder, *options, profile="slurm", config=CONFIG):
+    """Return the command that runs a configuration with the profile of a cluster."""
     return [
         sys.executable, "-m", "tests.cluster.impatient",
         "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
-        *CONFIG, "--workflow-profile", str(ROOT / "workflow" / "profiles" / "slurm"),
-        "--max-status-checks-per-second", "1", *options,
+        *config, "--workflow-profile", str(ROOT / "workflow" / "profiles" / profile),
+        "--max-status-checks-per-second", "1", "--seconds-between-status-checks", "1", *options,
     ]  # fmt: skip
 
 

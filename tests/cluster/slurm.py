@@ -17,8 +17,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
+
+from tests.cluster import daemons
 
 CONFIG = Path("/etc/slurm/slurm.conf")
 HOME = Path("/run/scoup-slurm")
@@ -65,10 +67,9 @@ def why_not() -> str:
     """Return why no cluster can be started here, or an empty string."""
     if os.geteuid() != 0:
         return "starting a cluster needs root"
-    missing = [command for command in COMMANDS if shutil.which(command) is None]
-    if missing:
+    if absent := daemons.missing(COMMANDS):
         hint = "python -m tests.cluster.slurm install"
-        return f"Slurm is not installed ({', '.join(missing)} missing): {hint}"
+        return f"Slurm is not installed ({', '.join(absent)} missing): {hint}"
     if CONFIG.exists() and not CONFIG.read_text().startswith(MARK):
         return f"this machine has a Slurm already ({CONFIG})"
     return ""
@@ -76,17 +77,7 @@ def why_not() -> str:
 
 def install() -> None:
     """Install Slurm with apt, or print why the tests will be skipped."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        print("Slurm is not installed: that needs root and apt-get. Cluster tests will be skipped.")
-        return
-    if all(map(shutil.which, COMMANDS)):
-        return
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for words in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-        command = ["apt-get", "--quiet", *words]
-        process = subprocess.run(command, env=quiet, check=False, stdout=subprocess.DEVNULL)
-        if process.returncode:
-            print(f"apt-get {words[0]} failed. Cluster tests will be skipped.")
+    daemons.install("Slurm", PACKAGES, COMMANDS)
 
 
 def up() -> None:
@@ -120,9 +111,9 @@ def down() -> None:
         return
     for name in ("slurmctld", *NODES):
         kill(name)
-    for folder in Path("/proc").glob("[0-9]*"):
-        if _program(folder).startswith("slurmstepd"):  # it has outlived its job
-            _end(int(folder.name), signal.SIGKILL)
+    for pid in daemons.processes():
+        if daemons.program(pid).startswith("slurmstepd"):  # it has outlived its job
+            _end(pid, signal.SIGKILL)
     _end(_pid("munge"), signal.SIGTERM)
     if CONFIG.exists() and CONFIG.read_text().startswith(MARK):
         CONFIG.unlink()
@@ -183,34 +174,11 @@ def _pid(name: str) -> int | None:
         pid = int((HOME / f"{name}.pid").read_text())
     except (OSError, ValueError):
         return None
-    return pid if _program(Path(f"/proc/{pid}")).startswith(("slurm", "munge")) else None
-
-
-def _program(folder: Path) -> str:
-    """Return the program name of a process; nothing if it has ended."""
-    try:
-        return (folder / "comm").read_text()
-    except OSError:
-        return ""
+    return pid if daemons.program(pid).startswith(("slurm", "munge")) else None
 
 
 def _end(pid: int | None, number: signal.Signals) -> None:
-    if pid is None:
-        return
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-    _until(
-        lambda: not Path(f"/proc/{pid}").exists() or _state(pid) == "Z", f"the end of process {pid}"
-    )
-
-
-def _state(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "Z"
+    daemons.end(pid, number, HOME)
 
 
 def _on_node(name: str) -> list[int]:
@@ -218,27 +186,22 @@ def _on_node(name: str) -> list[int]:
 
     Those that outlive their job would report how it ended, which a dead node cannot: they go first.
     """
-    node = f"SLURMD_NODENAME={name}".encode()
     parents, step_daemons, jobs_here = {}, set(), []
-    for folder in Path("/proc").glob("[0-9]*"):
-        pid = int(folder.name)
+    for pid in daemons.processes():
+        folder = Path(f"/proc/{pid}")
         try:
             parents[pid] = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
             if (folder / "cmdline").read_bytes().startswith(b"slurmstepd"):
                 step_daemons.add(pid)
-            elif node in (folder / "environ").read_bytes().split(b"\0"):
+            elif f"SLURMD_NODENAME={name}" in daemons.environment(pid):
                 jobs_here.append(pid)
         except OSError:
             continue  # it has ended
     return [*({parents[pid] for pid in jobs_here} & step_daemons), *jobs_here]
 
 
-def _until(condition, what: str, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
-    limit = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > limit:
-            raise SystemExit(f"Slurm: waited {seconds:.0f} s for {what}; see the logs in {HOME}.")
-        time.sleep(0.1)
+def _until(condition: Callable[[], object], what: str) -> None:
+    daemons.until(condition, what, HOME)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def test_five_hundred_repetitions_are_at_most_fifty_submissions(tmp_path):
     assert ungrouped == {"download", "preprocess"}
 
 
-@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
+@pytest.mark.parametrize("name", ["slurm", "gridengine", "kubernetes"])
 def test_profiles_group_rules_that_exist(name):
     profile = yaml.safe_load((PROFILES / name / "config.yaml").read_text())
     source = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))

@@ -6,26 +6,13 @@ import signal
 
 import pytest
 
-from tests.cluster.conftest import TARGET, Run, until
+from tests.cluster.conftest import FIT, METRICS, TARGET, Run, until
 from tests.workflow.test_runs import digests
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
-# Enough to see a fault in a fit and the recovery: fits, and the merge and metrics they feed.
-METRICS = "results/experiments/accuracy/brainq/seed0.json"
-FIT = "results/fit/brainq/whole/scoup/seed0"
 # Submissions that rebuild METRICS from FIT: both fits as one group, the merge, the experiment.
 SUBMISSIONS = 3
-
-
-@pytest.fixture
-def unfitted(local, tmp_path):
-    """A copy of the local run without the fits of one seed, and thus without its metrics."""
-    folder = tmp_path / "run"
-    shutil.copytree(local, folder, symlinks=True)
-    shutil.rmtree(folder / FIT)
-    (folder / METRICS).unlink()
-    return folder
 
 
 def assert_same_bytes(folder, local):

@@ -1,5 +1,6 @@
 """Every plan that an experiment names walks the whole corridor, on every variant and seed."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import yaml
 
 from scoup import config, experiments, results
 from tests.test_config import merged
-from tests.workflow.conftest import ROOT, TINY
+from tests.workflow.conftest import ROOT, TINY, planned, snakemake, succeeded
+from tests.workflow.test_runs import digests
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +67,20 @@ def test_whole_is_a_variant_like_any_other(finished):
 
 def test_one_command_writes_the_report(finished):
     assert (finished / "results" / "report.html").stat().st_size > 100_000
+
+
+def test_one_pass_serves_all_repetitions_and_jobs_may_share_it(run, finished):
+    for stage in ("extract", "fit", "merge"):
+        shutil.rmtree(run / "results" / stage / "events")
+    model = "results/merge/events/whole/streamed/seed0.npz"
+    output = succeeded(snakemake(run, "--set-scatter", "parts=2", "--", model))
+    made = [name for name in digests(run) if name.startswith("extract/events/")]
+    assert [Path(name).name for name in made] == ["1-of-2.npz", "2-of-2.npz"]
+    counts = {rule: len(jobs) for rule, jobs in planned(output).items()}
+    assert counts == {"extract": 2, "fit": 2, "merge": 1}
+    assert without_extracted(run) == without_extracted(finished)
+
+
+def without_extracted(folder):
+    """Return the digests of results that do not depend on the number of parts."""
+    return {name: sha for name, sha in digests(folder).items() if not name.startswith("extract/")}

@@ -21,6 +21,7 @@ REPEATED = (
     "preprocess",
     "holdout",
     "sample",
+    "extract",
     "fit",
     "merge",
     "parts",

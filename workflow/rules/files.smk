@@ -1,6 +1,9 @@
 """Paths of results, and the functions that name the files of a job; no rules."""
 
+from functools import cache
+
 SAMPLE = "results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz"
+EXTRACTED = "results/extract/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.npz"
 FIT = "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz"
 FIT_FACTS = "results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json"
 MERGED = "results/merge/{dataset}/{variant}/{plan}/seed{seed}.npz"
@@ -17,6 +20,17 @@ PAGE = "results/pages/{experiment}/{dataset}/seed{seed}"
 def user_files(wildcards):
     """Return the user's files that a data set is made of: a change of them reruns what depends on them."""
     return datasets.paths(CONFIG.datasets[wildcards.dataset])
+
+
+@cache
+def is_on_disk(dataset):
+    """Whether a data set's tensor stays on disk; heads of a user's files may tell."""
+    return datasets.traits(CONFIG.datasets[dataset]).on_disk
+
+
+def extracted_files(wildcards):
+    """Return the files with the cells of samples, one per part; none if the data is in memory."""
+    return gather.parts(EXTRACTED, **wildcards) if is_on_disk(wildcards.dataset) else []
 
 
 def files_of_model(pattern, model, **job):

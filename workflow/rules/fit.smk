@@ -1,4 +1,4 @@
-"""Fits. Needs: the data of a variant, index sets. Gives: results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz."""
+"""Fits. Needs: the data of a variant, index sets, their cells. Gives: results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz."""
 
 
 rule fit:
@@ -6,6 +6,7 @@ rule fit:
     input:
         data="results/holdout/{dataset}/{variant}/seed{seed}.npz",
         samples=SAMPLE,
+        cells=extracted_files,
     output:
         fit=FIT,
     log:

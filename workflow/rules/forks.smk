@@ -6,7 +6,7 @@ from snakemake.shell import shell
 
 from scoup.forkserver import ForkServer, is_wanted
 
-STAGES = ["download", "preprocess", "holdout", "sample", "fit", "merge", "experiments"]
+STAGES = ["download", "preprocess", "holdout", "sample", "extract", "fit", "merge", "experiments"]
 FORK_SERVERS = []
 
 

@@ -3,16 +3,19 @@
 from time import process_time
 
 from scoup import results
-from scoup.fit import fit_repetition
+from scoup.extract import gather
+from scoup.fit import fit_part
 from scoup.job import job
 from scoup.specs import FitSpec
 from scoup.values import view
 
 with job(snakemake) as facts:
     data = view(results.read_dataset(snakemake.input.data).data, **snakemake.params.view)
-    sample = results.read_samples(snakemake.input.samples)[int(snakemake.wildcards.rep)]
+    rep, seed = int(snakemake.wildcards.rep), int(snakemake.wildcards.seed)
+    sample = results.read_samples(snakemake.input.samples)[rep]
     started, spec = process_time(), FitSpec(**snakemake.params.spec)
-    fit = fit_repetition(data, sample, spec, int(snakemake.wildcards.seed))
+    cells = [results.read_extracted(path, rep) for path in snakemake.input.cells]
+    fit = fit_part(gather(data, sample, cells), rep, spec, seed)
     # Seconds of this process alone: wall-clock seconds would count the jobs next to it.
     facts |= {"fit_seconds": process_time() - started, "sweeps": fit.report.iterations}
     results.write_fit(snakemake.output.fit, fit)
