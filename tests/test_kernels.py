@@ -225,8 +225,8 @@ def test_dense_passes_over_many_blocks(shape, dtype):
     assert contracted.dtype == spread.dtype == dtype
     np.testing.assert_allclose(contracted, np.tensordot(wide, factor, (1, 0)), **near)
     np.testing.assert_allclose(spread, np.tensordot(wide, kernel, ((0, 2), (0, 1))), **near)
-    flat = wide.transpose(0, 2, 1).reshape(-1, shape[1])
-    np.testing.assert_allclose(kernels.long_gram(tensor), flat @ flat.T, rtol=1e-10, atol=1e-9)
+    flat = wide[:9].transpose(0, 2, 1).reshape(-1, shape[1])  # of all, 6300 rows and columns
+    np.testing.assert_allclose(kernels.long_gram(tensor[:9]), flat @ flat.T, rtol=1e-10, atol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [1, 9, 40_000])

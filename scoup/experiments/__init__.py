@@ -5,10 +5,11 @@
   Snakemake reads all declarations when it starts, so they import nothing heavy. ``EXCLUSIVE =
   True`` gives its jobs every core; ``VIEW`` says how a tracker shows its runs.
 - ``measure.py`` computes: ``measure(inputs, spec, context) -> Outcome`` and, if the experiment
-  claims something, ``claims(metrics) -> list[Claim]``, each with a null or control that it was
-  measured with. An experiment whose work splits into independent jobs also declares
-  ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part, seed)`` in
-  ``measure.py``, which returns a dict of arrays; ``inputs.parts`` then holds them by name.
+  claims something, ``claims(metrics) -> list[Claim]``, the paper's own setting first, each with a
+  null or control that it was measured with. An experiment whose work splits into independent
+  jobs also declares ``parts(spec) -> list[str]`` and has ``measure_part(inputs, spec, part,
+  seed)`` in ``measure.py``, which returns a dict of arrays; ``inputs.parts`` then holds them by
+  name.
 - ``figure.py`` draws: a function ``name(metrics, material) -> Figure`` for each name in
   ``CAPTIONS``. ``material`` is a list of ``(facts, arrays)``, one per data set, of the first seed.
 - ``findings.py``, if there is one, says what was found in user-supplied data, for the top of the

@@ -1,4 +1,4 @@
-"""MLflow in a browser; ``python -m tests.browser.mlflow results`` takes the README's pictures."""
+"""MLflow in a browser; ``python -m tests.browser.mlflow results`` takes pictures for docs."""
 
 import sys
 from pathlib import Path
@@ -57,7 +57,7 @@ def take_pictures(browser, folder, port, target):
 
 
 def main(folder):
-    """Take the pictures of the README from the store of a results folder."""
+    """Take the pictures of the pages from the store of a results folder."""
     from tests.browser.conftest import started
 
     with started("/tmp/scoup-chromium") as browser, served.serving(Path(folder)) as port:

@@ -127,7 +127,7 @@ def wait_for_run(browser, port, experiment_id, run_id):
         wait_for(browser, words)
 
 
-def test_pictures_for_the_readme_are_small(browser, served_store, tmp_path):
+def test_pictures_for_the_pages_are_small(browser, served_store, tmp_path):
     take_pictures(browser, served_store[0], served_store[1], tmp_path)
     sizes = [path.stat().st_size for path in Path(tmp_path).glob("*.png")]
     assert len(sizes) == 2
