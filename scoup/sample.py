@@ -179,7 +179,7 @@ def _draw_rungs(
     quotas = [quota(density, factor, spec.shared, spec.rank) for factor in factors]
     most = quotas[0].sampled
 
-    def ranking(*words: object) -> Array:
+    def ranking(*words: str | int) -> Array:
         keys = _keys(density, generator(seed, *words))
         drawn = _first_drawn(keys, most)
         return drawn[np.argsort(keys[drawn], kind="stable")]
