@@ -14,6 +14,8 @@ from scoup.records import Array, Factors
 # Cells whose residuals are in memory at a time, and how many of them share a row factor.
 RESIDUAL_STEP_CELLS = 1 << 16
 MAX_RESIDUAL_COLUMNS = 1 << 10
+# Rows whose columns are reordered at a time.
+BLOCK_ROWS = 1 << 12
 
 
 def column_norms(factor: Array) -> Array:
@@ -125,14 +127,21 @@ def wrap(
     weights = np.prod(norms, axis=0)
     order = np.argsort(-weights, kind="stable")
     # One copy of each factor, scaled in place: at a large rank factors are as large as sparse data.
-    ordered = [
-        np.take(factor, order, axis=1).astype(data.dtype, copy=False) for factor in [*modes, *sides]
-    ]
+    ordered = [_reordered(factor, order, data.dtype) for factor in [*modes, *sides]]
     for n, (norm, sign) in enumerate(zip(norms, signs, strict=True)):
         ordered[n] /= (np.where(norm > 0, norm, 1.0) * sign)[order]
     for n, m in enumerate(data.owners, start=data.ndim):
         ordered[n] *= (norms[m] * signs[m])[order]
     return Factors.from_flat(weights[order], ordered, data.owners, coverage)
+
+
+def _reordered(factor: Array, order: Array, dtype: np.dtype) -> Array:
+    """Return the columns in another order; by blocks of rows, which stay in cache."""
+    columns = np.empty(factor.shape, dtype)
+    for first in range(0, len(factor), BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        columns[rows] = factor[rows, order]
+    return columns
 
 
 def _signs(factor: Array) -> Array:

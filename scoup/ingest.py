@@ -12,6 +12,7 @@ Runs lie in a hidden folder next to the shards. A call that was interrupted goes
 file that was read, or the last run that was sorted.
 """
 
+import mmap
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -256,8 +257,19 @@ def _ranges(folder: Path, runs: int, plan: _Plan) -> Iterator[Cells]:
         coords = np.concatenate([part["coords"][:, cut] for part, cut in pairs], axis=1)[modes]
         values = np.concatenate([part["values"][cut] for part, cut in pairs])
         shape = [plan.shape[mode] for mode in modes]
+        _unload(parts)
         cells = SparseTensor.from_owned_arrays(coords, values, shape)
         yield cells.coords[back], cells.values
+
+
+def _unload(parts: Sequence[dict[str, Array]]) -> None:
+    """Release the pages of mapped runs that were read, or all runs would end up in memory."""
+    for array in (array for part in parts for array in part.values()):
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
 
 
 def _checked_positions(file: str, columns: Sequence[Array]) -> Sequence[Array]:

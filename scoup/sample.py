@@ -63,13 +63,23 @@ def draw_biased(density: Array, count: int, rng: np.random.Generator) -> Array:
     >>> draw_biased(np.array([0.0, 1.0, 2.0]), 5, np.random.default_rng(0)).tolist()
     [1, 2]
     """
+    return np.sort(_first_drawn(_keys(density, rng), count))
+
+
+def _keys(density: Array, rng: np.random.Generator) -> Array:
+    """Return a random number for each index: those with the smallest are drawn, infinity never."""
     # One number per index, with mass or not: an index is drawn alike when another loses its mass.
     keys = rng.standard_exponential(len(density))
-    alive = np.flatnonzero(density > 0)
-    if count >= len(alive):
-        return alive
-    keys = keys[alive] / density[alive]
-    return np.sort(alive[np.argpartition(keys, count - 1)[:count]]) if count else alive[:0]
+    has_mass = density > 0
+    np.divide(keys, density, out=keys, where=has_mass)
+    keys[~has_mass] = np.inf
+    return keys
+
+
+def _first_drawn(keys: Array, count: int) -> Array:
+    """Return the indices of the ``count`` smallest keys, in any order."""
+    count = min(count, int(np.count_nonzero(np.isfinite(keys))))
+    return np.argpartition(keys, count - 1)[:count] if count else np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -135,8 +145,11 @@ def sampling_within(
     if spec.cells is None:
         return factors
     ladder = [[s * RUNG**k if s > 1 else s for s in factors] for k in range(RUNGS)]
-    trials = [_draw(density, rung, spec, seed, 1)[0].indices[: data.ndim] for rung in ladder]
-    counts = _count_cells(data.blocks[0].values, trials)
+    modes = [
+        _draw_rungs(density[mode], [rung[mode] for rung in ladder], mode, spec, seed)
+        for mode in range(data.ndim)
+    ]
+    counts = _count_cells(data.blocks[0].values, list(zip(*modes, strict=True)))
     fitting = [rung for rung, count in zip(ladder, counts, strict=True) if count <= spec.cells]
     if not fitting:
         expected = f"{min(counts):,} or more with these sampling factors"
@@ -154,6 +167,32 @@ def _count_cells(
         return [prod(len(index) for index in indices) for indices in samples]
     masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(values.shape))
     return count_members(list(values.coords), masks, len(samples)).tolist()
+
+
+def _draw_rungs(
+    density: Array, factors: Sequence[float], position: int, spec: SampleSpec, seed: int
+) -> list[Array]:
+    """Draw the indices of the first repetition for ascending sampling factors, in any order.
+
+    All of them draw the same numbers, so each takes the first ones of one ranking.
+    """
+    quotas = [quota(density, factor, spec.shared, spec.rank) for factor in factors]
+    most = quotas[0].sampled
+
+    def ranking(*words: str | int) -> Array:
+        keys = _keys(density, generator(seed, *words))
+        drawn = _first_drawn(keys, most)
+        return drawn[np.argsort(keys[drawn], kind="stable")]
+
+    shared, others = ranking("common", position), ranking("repetition", 0, position)
+    rank_of = np.full(len(density), most, np.int32)
+    rank_of[shared] = np.arange(shared.size)
+    rungs = []
+    for number in quotas:
+        rest = others[: number.sampled]
+        rest = rest[rank_of[rest] >= number.common][: number.sampled - number.common]
+        rungs.append(np.concatenate([shared[: number.common], rest]))
+    return rungs
 
 
 def _draw(

@@ -171,9 +171,11 @@ def write_shard(folder: Path, number: int, coords: Array, values: Array, leading
     encoding = dict.fromkeys(names, "BYTE_STREAM_SPLIT") | {names[leading]: "DELTA_BINARY_PACKED"}
     encoding = {name: kind for name, kind in encoding.items() if name not in short}
     file = f"cells-{number:05d}.parquet"
+    # No cell is missing. Where columns may hold nulls, these take half of the time to read.
+    fields = [pa.field(n, pa.from_numpy_dtype(c.dtype), nullable=False) for n, c in columns.items()]
     checksum = _write_table(
         folder / file,
-        pa.table(columns),
+        pa.table(columns, schema=pa.schema(fields)),
         use_dictionary=["value", *short],
         column_encoding=encoding or None,
     )

@@ -43,6 +43,8 @@ from scoup.tensor import SparseTensor
 
 # A cell of a shard at work: its file, the decoded columns, and what is computed for each value.
 WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 8, 24
+# Rows of the leading mode that are solved at a time.
+BLOCK_ROWS = 1 << 15
 
 # Coordinates (N, n) and values (n,).
 Cells = tuple[Array, Array]
@@ -214,8 +216,9 @@ class ShardedTensor(StreamedTensor):
             product = np.zeros((self.shape[mode], rank), factors[mode].dtype)
 
             def fill(shard: Shard) -> None:
-                part = self._row_products(self.read(shard), shard, blocks, rank)
-                product[shard.first : shard.last + 1] = part
+                span = slice(shard.first, shard.last + 1)
+                for rows, part in self._row_products(self.read(shard), span, blocks, rank):
+                    product[rows] = part
 
             deque(self._pass(fill), maxlen=0)
             return product
@@ -236,12 +239,10 @@ class ShardedTensor(StreamedTensor):
         spans = dict(zip(self.manifest.shards, self.manifest.row_spans(), strict=True))
 
         def work(shard: Shard) -> Array:
-            cells, span = self.read(shard), spans[shard]
-            sums = np.zeros((span.stop - span.start, rank))
-            inside = slice(shard.first - span.start, shard.last + 1 - span.start)
-            sums[inside] = self._row_products(cells, shard, blocks, rank)
+            cells = self.read(shard)
             with one_thread():
-                solved[span] = solve(span, sums)
+                for rows, part in self._row_products(cells, spans[shard], blocks, rank):
+                    solved[rows] = solve(rows, part)
             return self._cell_products(cells, blocks, later, rank)
 
         return solved, self._sum(self._pass(work), later, factors)
@@ -255,8 +256,9 @@ class ShardedTensor(StreamedTensor):
         blocks, rank = self._blocks(doubles), factors[0].shape[1]
 
         def work(shard: Shard) -> float:
-            products = self._row_products(self.read(shard), shard, blocks, rank)
-            return float(np.vdot(products, factors[self.leading][shard.first : shard.last + 1]))
+            span = slice(shard.first, shard.last + 1)
+            parts = self._row_products(self.read(shard), span, blocks, rank)
+            return sum(float(np.vdot(part, factors[self.leading][rows])) for rows, part in parts)
 
         return sum(self._pass(work), 0.0)
 
@@ -268,12 +270,17 @@ class ShardedTensor(StreamedTensor):
         ]
 
     def _row_products(
-        self, cells: Sequence[Batch], shard: Shard, blocks: Sequence[Array], rank: int
-    ) -> Array:
-        """Return the MTTKRP of the leading rows of one shard."""
-        out = padded_zeros(shard.last + 1 - shard.first, rank, np.float64)
-        run_sums(cells, blocks, self.leading, shard.first, out)
-        return out[:, :rank]
+        self, cells: Sequence[Batch], span: slice, blocks: Sequence[Array], rank: int
+    ) -> Iterator[tuple[slice, Array]]:
+        """Yield the MTTKRP of the leading rows of one shard, some rows at a time.
+
+        A shard may hold a few cells each of millions of rows.
+        """
+        for first in range(span.start, span.stop, BLOCK_ROWS):
+            rows = slice(first, min(first + BLOCK_ROWS, span.stop))
+            out = padded_zeros(rows.stop - first, rank, np.float64)
+            run_sums(_within(cells, self.leading, rows), blocks, self.leading, first, out)
+            yield rows, out[:, :rank]
 
     def _cell_products(
         self, cells: Sequence[Batch], blocks: Sequence[Array], mode: int, rank: int
@@ -306,6 +313,16 @@ class ShardedTensor(StreamedTensor):
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
+
+
+def _within(cells: Sequence[Batch], mode: int, rows: slice) -> list[Batch]:
+    """Return the cells, sorted by ``mode``, that lie in a range of its rows."""
+    cuts = [np.searchsorted(b.columns[mode], [rows.start, rows.stop]).tolist() for b in cells]
+    return [
+        Batch(tuple(column[first:last] for column in batch.columns), batch.values[first:last])
+        for batch, (first, last) in zip(cells, cuts, strict=True)
+        if first < last
+    ]
 
 
 class _Finder:

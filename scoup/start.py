@@ -32,6 +32,8 @@ MAX_DISTANCE = 1e-7
 # Size of new non-negative directions: the tensor is explained without them, and if they were large
 # the first update would set them to zero before they fit what only the matrices hold.
 NEW_NONNEGATIVE_SIZE = 1e-3
+# Rows that are drawn at a time.
+DRAWN_ROWS = 1 << 14
 
 
 def candidates(
@@ -116,7 +118,13 @@ def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[A
     [(2, 5), (3, 5), (4, 5)]
     """
     rng = generator(seed, "start", number)
-    return [rng.standard_normal((size, rank)).astype(data.dtype) for size in data.shape]
+    modes = [np.empty((size, rank), data.dtype) for size in data.shape]
+    for mode in modes:
+        # The same numbers as drawn at once, without a copy of all in float64.
+        for first in range(0, len(mode), DRAWN_ROWS):
+            rows = mode[first : first + DRAWN_ROWS]
+            rows[:] = rng.standard_normal(rows.shape)
+    return modes
 
 
 def algebraic_modes(

@@ -195,23 +195,22 @@ class SparseTerm(Term):
             return squared_error(*block.to_dense(), factors, self.exponent)
         values, mask = block.values, block.mask
         assert isinstance(values, SparseTensor)
-        doubles = [factor.astype(np.float64, copy=False) for factor in factors]
         if isinstance(mask, Observed):
             observed = values.at(mask.cells.coords)
             return sum(
                 kernels.inner(data - model, data - model)
-                for data, model in self._data_and_model(mask.cells.coords, observed, doubles)
+                for data, model in self._data_and_model(mask.cells.coords, observed, factors)
             )
-        squares = float(_hadamard(grams_of(doubles)).sum())
+        squares = float(_hadamard(grams_of(factors)).sum())
         if isinstance(mask, HeldOut):
             cells = mask.cells
             squares -= sum(
                 kernels.inner(model, model)
-                for _, model in self._data_and_model(cells.coords, cells.values, doubles)
+                for _, model in self._data_and_model(cells.coords, cells.values, factors)
             )
         squares += sum(
             kernels.inner(data - 2.0 * model, data)
-            for data, model in self._data_and_model(values.coords, values.values, doubles)
+            for data, model in self._data_and_model(values.coords, values.values, factors)
         )
         return max(squares, 0.0)
 
@@ -223,7 +222,7 @@ class SparseTerm(Term):
         for first in range(0, values.size, RESIDUAL_STEP_CELLS):
             step = slice(first, first + RESIDUAL_STEP_CELLS)
             data = np.ldexp(values[step].astype(np.float64), -self.exponent)
-            yield data, kernels.model_at(coords[:, step], weights, factors)
+            yield data, kernels.model_at(*_doubles_at(coords[:, step], factors, weights))
 
 
 class StreamedTerm(Term):
@@ -470,6 +469,16 @@ def shortest(term: Term, flat: Sequence[Array]) -> int:
 
 def _arrange(tensor: SparseTensor) -> kernels.Fibres:
     return kernels.arrange(tensor.coords, tensor.values, tensor.shape)
+
+
+def _doubles_at(
+    coords: Array, factors: Sequence[Array], weights: Array
+) -> tuple[Array, Array, Sequence[Array]]:
+    """Return cells, weights and factors in float64; of others only the rows of these cells."""
+    if all(factor.dtype == np.float64 for factor in factors):
+        return coords, weights, factors
+    rows = [f[index].astype(np.float64) for f, index in zip(factors, coords, strict=True)]
+    return np.tile(np.arange(coords.shape[1], dtype=np.int32), (len(rows), 1)), weights, rows
 
 
 def _hadamard(matrices: Sequence[Array]) -> Array:

@@ -1,11 +1,14 @@
 """Shards on disk give what the same tensor gives in memory, however they are cut and read."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CMTF, SCOUP, CoupledData, kernels, machine
+from scoup import sharded as module
 from scoup.coupled import Dataset
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.inspect import inspect
@@ -83,14 +86,15 @@ def test_products_equal_those_in_memory(folder, tensor, cells, rank):
     cells=st.integers(1, 50),
     threads=st.sampled_from([1, 2]),
     later=st.integers(1, 2),
+    block=st.integers(1, 9),
 )
-def test_rows_are_solved_where_they_lie(folder, tensor, cells, threads, later):
+def test_rows_are_solved_where_they_lie(folder, tensor, cells, threads, later, block):
     sharded, rng = shard_tensor(tensor, folder, cells), np.random.default_rng(cells)
     leading = sharded.leading
     later = (leading + later) % tensor.ndim
     factors = [rng.standard_normal((size, 3)) for size in tensor.shape]
     inverse, rest = rng.standard_normal((3, 3)), rng.standard_normal((tensor.shape[leading], 3))
-    with machine.threads(threads):
+    with machine.threads(threads), patch.object(module, "BLOCK_ROWS", block):
         solved, product = sharded.solve_rows(
             factors, lambda rows, part: part @ inverse + rest[rows], later
         )
@@ -137,6 +141,34 @@ def test_scoup_finds_the_same_model_on_disk(sides, finish, merge):
     on_disk, in_memory = (SCOUP(2, finish=finish, merge=merge, **plan).fit(side) for side in sides)
     assert_same_factors(on_disk.factors_, in_memory.factors_)
     assert np.isclose(on_disk.report_.cost, in_memory.report_.cost, rtol=1e-10)
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    shape=st.sampled_from([(14, 9, 7), (6, 11, 5, 4), (5, 4, 9, 3, 4)]),
+    cells=st.integers(20, 400),
+    threads=st.sampled_from([1, 2]),
+    memory=st.sampled_from([None, 60_000]),
+    merge=st.sampled_from(["joint", "paper"]),
+)
+def test_models_of_three_to_five_modes_are_the_same_however_shards_are_cut_and_read(
+    folder, shape, cells, threads, memory, merge
+):
+    data, _ = planted(shape, 2, seed=len(shape), noise=0.01)
+    tensor = SparseTensor.from_dense(np.where(np.abs(data.tensor) > 0.3, data.tensor, 0))
+    shard_tensor(tensor, folder, cells)
+    on_disk = CoupledData(ShardedTensor.open(folder, memory), data.matrices)
+    in_memory = CoupledData(tensor, data.matrices)
+    plan = {"sampling": 1.5, "repetitions": 2, "finish": "complete", "merge": merge}
+    rows = np.ones((2, in_memory.sizes[-1]))
+    for model in (CMTF(2, init="random", max_iter=4), SCOUP(2, init="random", **plan)):
+        theirs = model.fit(in_memory)
+        expected = theirs.factors_, theirs.score(in_memory), theirs.predict(rows)
+        with machine.threads(threads):
+            ours = model.fit(on_disk)
+            assert_same_factors(ours.factors_, expected[0])
+            assert np.isclose(ours.score(on_disk), expected[1], rtol=1e-10)
+            assert np.allclose(ours.predict(rows), expected[2], rtol=1e-8)
 
 
 def test_a_budget_of_cells_gives_the_same_samples_on_disk(sides):

@@ -95,7 +95,7 @@ def _run_kernel(width: int) -> Callable[..., Any]:
     def kernel(columns, values, first, rank, factors, out):
         target, end = columns[0], values.size - 1
         for c in range(0, rank, width):
-            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, width)
             row = target[0] - first
             total = load(out, row, c, padded)
             for t in range(values.size):
@@ -123,7 +123,7 @@ def _cell_kernel(width: int) -> Callable[..., Any]:
     def kernel(columns, values, first, rank, factors, out):
         target, end = columns[0], values.size - 1
         for c in range(0, rank, width):
-            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, width)
             for t in range(values.size):
                 ahead = min(t + rows.PREFETCH_GATHERS, end)
                 prefetch(out, target[ahead] - first, c, padded)

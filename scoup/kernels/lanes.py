@@ -74,7 +74,11 @@ def _address(
 
 @intrinsic(prefer_literal=True)
 def lane_mask(typing_context, width, count):
-    """Return a mask whose first ``count`` lanes are on."""
+    """Return a mask whose first ``count`` lanes are on.
+
+    With ``count = width``, both constant, loads and stores are compiled as plain ones; a store
+    under a mask that is known at run time only takes AMD's processors a dozen cycles.
+    """
     kind = Lanes(types.boolean, width.literal_value)
 
     def build(context, builder, signature, args):

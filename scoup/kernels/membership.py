@@ -43,9 +43,11 @@ def count_members(columns: Sequence[Array], masks: tuple[Array, ...], samples: i
     >>> count_members(np.array([[0, 1, 2], [0, 0, 1]], np.int32), masks, 2).tolist()
     [2, 0]
     """
-    member, times = np.unique(members_of(columns, masks), return_counts=True)
-    bits = (member[:, None] >> np.arange(samples, dtype=np.uint64)) & np.uint64(1)
-    return times @ bits.astype(np.int64)
+    # How often each byte of a mask came: as many additions per cell as bytes, not as samples.
+    times = np.zeros((MASK_BITS // 8, 256), np.int64)
+    _count_bytes(tuple(read_only(column, np.int32) for column in columns), masks, times)
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    return (times @ bits).ravel()[:samples]
 
 
 @rows.jit
@@ -56,3 +58,17 @@ def _intersect(columns, masks, member):
         for n in range(1, len(masks)):
             mask &= masks[n][columns[n][t]]
         member[t] = mask
+
+
+@rows.jit
+def _count_bytes(columns, masks, times):
+    """Count in ``times[b, value]`` the cells whose masks have this value as byte b, if not 0."""
+    for t in range(columns[0].size):
+        mask = masks[0][columns[0][t]]
+        for n in range(1, len(masks)):
+            mask &= masks[n][columns[n][t]]
+        byte = 0
+        while mask != 0:
+            times[byte, np.int64(mask & np.uint64(255))] += 1
+            mask >>= np.uint64(8)
+            byte += 1

@@ -122,7 +122,7 @@ def leaf_rows(width: int) -> Callable[..., Any]:
         rows, middles, starts, leaves, values = cells
         rank, end = root.shape[1], middles.shape[1] - 1
         for c in range(0, rank, width):
-            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, width)
             for i in range(first, last):
                 for s in range(rows[i], rows[i + 1]):
                     inner = load(root, i, c, mask)
@@ -236,7 +236,7 @@ def list_cells(width: int) -> Callable[..., Any]:
         coords, values = cells
         rank = factors[0].shape[1]
         for c in range(0, rank, width):
-            mask, padded = lane_mask(width, rank - c), lane_mask(width, out.shape[1] - c)
+            mask, padded = lane_mask(width, rank - c), lane_mask(width, width)
             for t in range(first, last):
                 term = load(factors[0], coords[modes[1], t], c, mask)
                 for n in range(1, len(factors)):
