@@ -87,7 +87,9 @@ class Run:
 
     started: ClassVar[list[subprocess.Popen]] = []
 
-    def __init__(self, folder, *options, faults=(), profile="slurm", config=CONFIG, **variables):
+    def __init__(
+        self, folder, *options, faults=(), stage="fit", profile="slurm", config=CONFIG, **variables
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         fault_folder = folder.parent / "faults"
         fault_folder.mkdir(exist_ok=True)
@@ -95,7 +97,7 @@ class Run:
             (fault_folder / f"{fault}-{position}").touch()
         self.log, self.folder = folder.parent / "snakemake.log", folder
         environment = {
-            **os.environ, "SCOUP_FAULTS": str(fault_folder),
+            **os.environ, "SCOUP_FAULTS": str(fault_folder), "SCOUP_FAULTY": stage,
             "PYTHONPATH": os.pathsep.join([str(FAULTS), str(ROOT)]),
             "XDG_CACHE_HOME": str(folder.parent / "cache"), **variables,
         }  # fmt: skip

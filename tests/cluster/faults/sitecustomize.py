@@ -1,7 +1,7 @@
 """Faults in jobs. Product code does not know of them: Python imports this module from PYTHONPATH.
 
-When a fit starts, it takes a file from the folder SCOUP_FAULTS, if one is left, and acts out the
-fault that the file is named after.
+When a job of the stage SCOUP_FAULTY (fit, extract) starts, it takes a file from the folder
+SCOUP_FAULTS, if one is left, and acts out the fault that the file is named after.
 """
 
 import os
@@ -16,12 +16,13 @@ def _claim_fault(folder: str) -> str:
         try:
             os.rename(os.path.join(folder, name), os.path.join(parent, f"triggered-{name}"))
         except FileNotFoundError:
-            continue  # another fit was faster
+            continue  # another job was faster
         return name.split("-")[0]
     return ""
 
 
-if os.environ.get("SCOUP_FAULTS") and any(word.endswith(".fit.py") for word in sys.orig_argv):
+script = f".{os.environ.get('SCOUP_FAULTY')}.py"
+if os.environ.get("SCOUP_FAULTS") and any(word.endswith(script) for word in sys.orig_argv):
     fault = _claim_fault(os.environ["SCOUP_FAULTS"])
     if fault == "die":  # as the kernel kills a job that is out of memory: exit code 137
         os.kill(os.getpid(), signal.SIGKILL)
