@@ -3,7 +3,9 @@
 import pytest
 import yaml
 
-from tests.workflow.conftest import TINY, snakemake
+from scoup import config
+from scoup.errors import ScoupError
+from tests.workflow.conftest import ROOT, TINY, snakemake
 
 REFUSED = {
     "misspelt key": (
@@ -20,7 +22,7 @@ REFUSED = {
     ),
     "unknown data set": (
         {"experiments": {"accuracy": {"datasets": ["brianq"]}}},
-        "experiments.accuracy.datasets: expected one of blocks, brainq, ",
+        "got 'brianq'; perhaps 'brainq' was meant.",
     ),
 }
 
@@ -31,11 +33,24 @@ def merged(one, other):
     return {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
 
 
+def tiny_with(change):
+    """Return the whole tiny configuration with a change, as Snakemake hands it to the check."""
+    files = [yaml.safe_load(path.read_text()) for path in (ROOT / "config.yaml", TINY)]
+    return merged(merged(*files), change)
+
+
 @pytest.mark.parametrize(("change", "words"), REFUSED.values(), ids=REFUSED)
-def test_stops_before_any_job(tmp_path, change, words):
-    config = tmp_path / "config.yaml"
-    config.write_text(yaml.safe_dump(merged(yaml.safe_load(TINY.read_text()), change)))
-    done = snakemake(tmp_path / "run", config=config)
+def test_the_sentence_names_the_key_and_what_was_expected(change, words):
+    with pytest.raises(ScoupError) as refused:
+        config.check(tiny_with(change))
+    assert words in str(refused.value)
+
+
+def test_snakemake_stops_before_any_job_and_shows_the_sentence(tmp_path):
+    change, words = REFUSED["rank above the sample"]
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(tiny_with(change)))
+    done = snakemake(tmp_path / "run", config=path)
     assert done.returncode != 0
     assert words in done.stderr + done.stdout
     assert not (tmp_path / "run" / "results").exists()
