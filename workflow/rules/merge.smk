@@ -14,7 +14,7 @@ rule merge:
         facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
     conda:
         "../../envs/scoup.yaml"
-    threads: 1
+    threads: threads_of_passes
     resources:
         mem_mb=memory,
         runtime=minutes,
