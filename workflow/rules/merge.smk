@@ -16,7 +16,7 @@ rule merge:
         "../../envs/scoup.yaml"
     threads: threads_of_passes
     resources:
-        mem_mb=memory,
+        mem_mb=memory_of_merge,
         runtime=minutes,
     params:
         view=lookup(dpath="{plan}", within=VIEWS),

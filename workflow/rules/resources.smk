@@ -29,6 +29,12 @@ def memory(wildcards, input, threads, attempt):
     return int((500 + 100 * threads + 6 * megabytes(input)) * attempt)
 
 
+def memory_of_merge(wildcards, input, threads, attempt):
+    """Return megabytes; the rows of a tensor on disk that repetitions hold come on top, up to a limit."""
+    rows = SHARDS_MEMORY_BYTES / 1e6 if is_on_disk(wildcards.dataset) else 0
+    return int(memory(wildcards, input, threads, attempt) + rows * attempt)
+
+
 def minutes(wildcards, input, attempt):
     """Return minutes, by the size of the data, more after a failed attempt."""
     return int((10 + megabytes(input) / 20) * attempt)
