@@ -29,6 +29,9 @@ from scoup.errors import ScoupError
 FREE_BYTES = 1 << 22
 # Below this many inner steps, waking a thread costs more than it saves.
 MIN_PARALLEL_STEPS = 1 << 21
+# What a tensor on disk may take in a job, on any machine: rows that do not fit are summed up in
+# another order, which changes last digits.
+SHARDS_MEMORY_BYTES = 10**9
 
 _lock = Lock()
 _serial_users = 0

@@ -14,6 +14,7 @@ from scipy import sparse
 from scoup import store
 from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
 from scoup.errors import ScoupError
+from scoup.machine import SHARDS_MEMORY_BYTES
 from scoup.records import (
     Array,
     Factors,
@@ -267,7 +268,7 @@ def _get_values(arrays: Arrays, name: str, shape: Sequence[int], stored: Any) ->
     if isinstance(stored, dict):
         from scoup.sharded import ShardedTensor  # compiled code, which most jobs can do without
 
-        return ShardedTensor.open(stored["shards"])
+        return ShardedTensor.open(stored["shards"], SHARDS_MEMORY_BYTES)
     if stored == "dense":
         return arrays[name]
     return SparseTensor(arrays[f"{name}.coords"], arrays[name], tuple(shape))

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup import CoupledData, results
+from scoup import CoupledData, machine, results
+from scoup.coupled import Dataset
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.extract import extract, gather
 from scoup.sample import draw
@@ -55,6 +56,14 @@ def test_all_parts_together_read_each_shard_once(folder, monkeypatch):
     for number in range(1, 5):
         extract(data, samples, number, 4)
     assert seen == [shard.file for shard in data.blocks[0].values.manifest.shards]
+
+
+def test_jobs_on_machines_of_any_size_use_the_same_memory_for_shards(folder, monkeypatch):
+    data, _ = sampled(SparseTensor.from_dense(np.ones((9, 4, 3))), folder, 12)
+    results.write_dataset(folder / "data.npz", Dataset(data, ()))
+    monkeypatch.setattr("scoup.sharded.available_bytes", lambda: 1000)
+    tensor = results.read_dataset(folder / "data.npz").data.blocks[0].values
+    assert tensor.memory_limit == machine.SHARDS_MEMORY_BYTES
 
 
 def test_a_damaged_shard_is_named_and_data_in_memory_refused(folder):

@@ -116,7 +116,7 @@ def test_specification_of_a_job(api, code, tmp_path):
     first, retry = api.jobs
     pod = first["spec"]["template"]["spec"]
     [container] = pod["containers"]
-    assert container["image"] == "scoup"
+    assert container["image"] == "scoup:local"
     assert container["resources"]["requests"] == {
         "cpu": "950m",
         "memory": "4000M",
@@ -127,7 +127,7 @@ def test_specification_of_a_job(api, code, tmp_path):
         "memory": "4000M",
         "ephemeral-storage": "10000M",
     }
-    assert {"mountPath": "/scoup", "name": "scoup"} in container["volumeMounts"]
+    assert {"mountPath": "/data", "name": "scoup"} in container["volumeMounts"]
     claims = [volume.get("persistentVolumeClaim") for volume in pod["volumes"]]
     assert {"claimName": "scoup"} in claims
     assert pod["restartPolicy"] == "Never"

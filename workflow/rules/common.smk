@@ -11,6 +11,7 @@ from scoup import config as configuration, datasets, experiments
 from scoup.errors import ScoupError
 from scoup.job import note_scheduling
 from scoup.lock import claim
+from scoup.machine import SHARDS_MEMORY_BYTES
 from scoup.report import harmless
 from scoup.run import is_question
 from scoup.specs import FitSpec, MergeSpec, SampleSpec

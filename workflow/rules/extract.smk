@@ -21,7 +21,7 @@ rule extract:
         facts="results/logs/extract/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.json",
     conda:
         "../../envs/scoup.yaml"
-    threads: 1
+    threads: threads_of_passes
     resources:
         mem_mb=memory,
         runtime=minutes,

@@ -14,9 +14,9 @@ rule merge:
         facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
     conda:
         "../../envs/scoup.yaml"
-    threads: 1
+    threads: threads_of_passes
     resources:
-        mem_mb=memory,
+        mem_mb=memory_of_merge,
         runtime=minutes,
     params:
         view=lookup(dpath="{plan}", within=VIEWS),

@@ -11,6 +11,12 @@ def threads_of_experiment(wildcards):
         return 4
 
 
+def threads_of_passes(wildcards):
+    """Return four cores for one process that reads all shards of a tensor on disk, else one."""
+    is_alone = getattr(wildcards, "scatteritem", "1-of-1") == "1-of-1"
+    return 4 if is_alone and is_on_disk(wildcards.dataset) else 1
+
+
 def megabytes(input):
     """Return the size of a job's input; a folder counts with everything in it."""
     folders = [Path(path) for path in input if Path(path).is_dir()]
@@ -18,9 +24,15 @@ def megabytes(input):
     return input.size_mb + sum(inside) / 1e6
 
 
-def memory(wildcards, input, attempt):
-    """Return megabytes: a process and a few copies of its data, more after a failed attempt."""
-    return int((600 + 6 * megabytes(input)) * attempt)
+def memory(wildcards, input, threads, attempt):
+    """Return megabytes: a process, a shard per thread and a few copies of its data, more after a failed attempt."""
+    return int((500 + 100 * threads + 6 * megabytes(input)) * attempt)
+
+
+def memory_of_merge(wildcards, input, threads, attempt):
+    """Return megabytes; the rows of a tensor on disk that repetitions hold come on top, up to a limit."""
+    rows = SHARDS_MEMORY_BYTES / 1e6 if is_on_disk(wildcards.dataset) else 0
+    return int(memory(wildcards, input, threads, attempt) + rows * attempt)
 
 
 def minutes(wildcards, input, attempt):

@@ -12,7 +12,7 @@ rule sample:
         facts="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.json",
     conda:
         "../../envs/scoup.yaml"
-    threads: 1
+    threads: threads_of_passes
     resources:
         mem_mb=memory,
         runtime=minutes,
