@@ -71,12 +71,13 @@ def _warm_small_and_sparse(dense: Array) -> None:
     for init in ("parafac", "random"):
         CMTF(2, init=init, max_iter=2).fit(part)
     kernels.inner(dense, dense)
-    cells = SparseTensor.from_dense(dense * (dense > 1))
+    cells, links = (SparseTensor.from_dense(part * (part > 1)) for part in (dense, dense[:, 0]))
     for rank in VECTOR_WIDTHS:
-        CMTF(rank, init="random", max_iter=2).fit(CoupledData(cells))
+        CMTF(rank, init="random", max_iter=2).fit(CoupledData(cells, {0: links}))
     with tempfile.TemporaryDirectory() as folder:
         for tensor in (cells, shard_tensor(cells, folder)):
-            SCOUP(2, init="random", finish="complete", max_iter=2).fit(CoupledData(tensor))
+            data = CoupledData(tensor, {0: links})
+            SCOUP(2, init="random", finish="complete", max_iter=2).fit(data)
 
 
 def load() -> None:
