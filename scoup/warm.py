@@ -14,6 +14,7 @@ from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS
 from scoup.machine import one_thread
+from scoup.records import Array
 from scoup.seeds import generator
 from scoup.shard import shard_tensor
 from scoup.specs import PlanSpec
@@ -46,8 +47,6 @@ def warm() -> None:
     complete = [CoupledData(dense, {0: matrices}), CoupledData(cells, {0: links})]
     for data in complete:
         SCOUP(2, sampling=1.5, repetitions=2, finish="complete", max_iter=2).fit(data)
-    with tempfile.TemporaryDirectory() as folder:
-        SCOUP(2, finish="complete", max_iter=2).fit(CoupledData(shard_tensor(cells, folder)))
     incomplete = [
         CoupledData(dense, {0: matrices}, observed),
         CoupledData(cells, {0: links}, hidden),
@@ -55,14 +54,30 @@ def warm() -> None:
     for data in [*complete, *incomplete]:
         for rank in VECTOR_WIDTHS:
             factors = CMTF(rank, init="random", max_iter=2).fit(data).factors_
-            model_at(hidden.cells.coords, factors.weights, factors.modes)
+            for modes in (2, 3):
+                model_at(hidden.cells.coords[:modes], factors.weights, factors.modes[:modes])
     incomplete[0].select([np.arange(size) for size in incomplete[0].sizes])
     for dtype in (np.float64, np.float32):
-        small = CoupledData(dense[:, :20].astype(dtype))
-        CMTF(2, max_iter=2).fit(small.select([np.arange(size) for size in small.sizes]))
+        _warm_small_and_sparse(dense.astype(dtype))
         for mask in (None, observed):
             data = CoupledData(dense.astype(dtype), {}, mask)
             CMTF(2, init="random", max_iter=2, constraints="nonnegative").fit(data)
+
+
+def _warm_small_and_sparse(dense: Array) -> None:
+    """Fit what jobs of both precisions have: small samples, cells in memory and on disk."""
+    small = CoupledData(dense[:, :20])
+    part = small.select([np.arange(size) for size in small.sizes])
+    for init in ("parafac", "random"):
+        CMTF(2, init=init, max_iter=2).fit(part)
+    kernels.inner(dense, dense)
+    cells, links = (SparseTensor.from_dense(part * (part > 1)) for part in (dense, dense[:, 0]))
+    for rank in VECTOR_WIDTHS:
+        CMTF(rank, init="random", max_iter=2).fit(CoupledData(cells, {0: links}))
+    with tempfile.TemporaryDirectory() as folder:
+        for tensor in (cells, shard_tensor(cells, folder)):
+            data = CoupledData(tensor, {0: links})
+            SCOUP(2, init="random", finish="complete", max_iter=2).fit(data)
 
 
 def load() -> None:

@@ -12,6 +12,7 @@ rule merge:
     log:
         text="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.log",
         facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
+    priority: 1
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes

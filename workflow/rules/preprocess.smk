@@ -11,6 +11,7 @@ rule preprocess:
     log:
         text="results/logs/preprocess/{dataset}.log",
         facts="results/logs/preprocess/{dataset}.json",
+    priority: 5
     conda:
         "../../envs/scoup.yaml"
     threads: 1
