@@ -9,17 +9,23 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
 
-# The files that take longest, first: whoever starts one of them last would end alone. Each file
-# runs in one worker (--dist loadfile), so that what its tests share is made once.
+# The files that take longest, first: whoever started one of them last would end alone. Each file
+# runs in one worker (--dist loadfile), so that what its tests share is made once. The first makes
+# the tiny run; the second and third do without it, so that nobody waits.
 LONGEST_FIRST = (
     "tests/workflow/test_runs.py",
     "tests/browser/test_runs.py",
+    "tests/test_docs.py",
     "tests/workflow/test_faults.py",
     "tests/test_recipes.py",
-    "tests/test_track.py",
-    "tests/workflow/test_damage.py",
     "tests/workflow/test_files_run.py",
-    "tests/test_docs.py",
+    "tests/workflow/test_damage.py",
+    "tests/workflow/test_forks.py",
+    "tests/browser/test_report_page.py",
+    "tests/test_kernels.py",
+    "tests/test_commands.py",
+    "tests/test_track.py",
+    "tests/cluster/test_kubernetes.py",
 )
 
 
