@@ -27,7 +27,8 @@ def facts_of(experiment, text="plain words"):
         member = {"name": text, "category": text, "score": 0.5}
         end = {name: [member] for name in names[:2]}
         component = {"loadings": {text: 0.25}, "ends": {"+": end, "-": end}}
-        return common | {"components": [{"component": n, **component} for n in (1, 2)]}
+        parts = {"plan": text, "components": [{"component": n, **component} for n in (1, 2)]}
+        return common | parts | {"nonnegative": parts}
     if experiment == "anomaly":
         row = {"place": 1, "kind": text, "found by": "both", "size": 2.5}
         row |= dict.fromkeys(names, text)
