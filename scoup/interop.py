@@ -5,7 +5,6 @@ the coordinates of an array. Rows that were never sampled are NaN in tables and 
 are not mistaken for zeros.
 """
 
-import gzip
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scoup import store
 from scoup.errors import ScoupError
 from scoup.project import dictionary
 from scoup.records import Array, Factors, Labels
@@ -174,7 +174,7 @@ def image(values: Array, voxel_mm: Sequence[float], name: str) -> Any:
 
 def to_nifti(values: Array, voxel_mm: Sequence[float], name: str) -> bytes:
     """Return a ``.nii.gz`` of one component (x, y, z); the same values give the same bytes."""
-    return gzip.compress(image(values, voxel_mm, name).to_bytes(), mtime=0)
+    return store.packed(image(values, voxel_mm, name).to_bytes())
 
 
 def _module(name: str) -> Any:

@@ -1,6 +1,5 @@
 """Simulate: write stand-ins in the published raw formats, and what they were made of."""
 
-import gzip
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -58,4 +57,4 @@ def write_table(path: Path, columns: Sequence[Array], separator: str) -> None:
 
     table = pd.DataFrame(dict(enumerate(columns)))
     text = table.to_csv(sep=separator, header=False, index=False, lineterminator="\n").encode()
-    store.write_bytes(path, gzip.compress(text, compresslevel=4, mtime=0))
+    store.write_bytes(path, store.packed(text, level=4))

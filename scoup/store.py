@@ -7,6 +7,7 @@ time, so equal content gives equal bytes. Nothing is pickled.
 """
 
 import errno
+import gzip
 import hashlib
 import io
 import json
@@ -35,6 +36,7 @@ _CHUNK_BYTES = 1 << 20
 _ALIGNMENT_BYTES = 64
 _LOCAL_HEADER_BYTES, _ZIP64_FIELD_BYTES, _FIELD_HEADER_BYTES = 30, 20, 4
 _PADDING_FIELD = 0xD935  # the id that Android's zipalign gave to padding
+_GZIP_SYSTEM_BYTE, _UNKNOWN_SYSTEM = 9, 255
 _FIRST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -74,6 +76,17 @@ def write_bytes(path: PathLike, content: bytes) -> None:
     """Write a whole file, atomically."""
     with atomic(path, len(content)) as temporary:
         temporary.write_bytes(content)
+
+
+def packed(content: bytes, level: int = 9) -> bytes:
+    """Compress as gzip does, to the same bytes whatever the version of Python.
+
+    >>> packed(b"text")[:10].hex()
+    '1f8b08000000000002ff'
+    """
+    stream = bytearray(gzip.compress(content, level, mtime=0))
+    stream[_GZIP_SYSTEM_BYTE] = _UNKNOWN_SYSTEM  # Python 3.11 names the system, 3.13 does not
+    return bytes(stream)
 
 
 def write_text(path: PathLike, text: str) -> None:

@@ -1,6 +1,5 @@
 """FROSTT text files: N one-based indices and a value on each line."""
 
-import gzip
 from collections.abc import Iterator, Sequence
 from os import PathLike
 
@@ -61,7 +60,7 @@ def write_tns(path: str | PathLike[str], tensor: SparseTensor) -> None:
     """Write a sparse tensor, gzipped if the name ends in ``.gz``."""
     cells = zip(*(tensor.coords + 1).tolist(), tensor.values.tolist(), strict=True)
     text = "".join(" ".join(map(str, cell)) + "\n" for cell in cells).encode()
-    store.write_bytes(path, gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+    store.write_bytes(path, store.packed(text) if str(path).endswith(".gz") else text)
 
 
 def write(path: str, array: Array) -> None:
