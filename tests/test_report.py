@@ -180,7 +180,7 @@ def test_the_report_has_banner_scorecard_chapters_provenance_and_methods():
     )
     shown = Shown(text).text
     order = [
-        "All data is simulated", "2 claims on this data: 0 holds, 1 does not hold", "it falls",
+        "All data is simulated", "2 claims on this data; holds: 0, does not hold: 1", "it falls",
         "e is skipped.", "leave two out",
         "what it asks", "Code: scoup 1.", "no host could be reached", "A tensor.",
     ]  # fmt: skip

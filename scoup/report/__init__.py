@@ -32,7 +32,7 @@ SOURCES = {
     "local": "local copy of",
 }
 CLAIM_FIELDS = (
-    "experiment", "claim", "setting", "paper", "ours", "verdict", "controls", "low", "high", "unit",
+    "experiment", "claim", "setting", "verdict", "ours", "unit", "paper", "controls", "low", "high",
     "runs", "provenance", "note",
 )  # fmt: skip
 HEADS = {"ours": "here (median)", "provenance": "data", "controls": "null or control"}
@@ -100,7 +100,7 @@ def whole(
         "report.html",
         marks={origin.mark for origin in origins.values()},
         scorecard=_claims_table(claims),
-        verdicts=[f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS],
+        verdicts=[f"{verdict}: {verdicts[verdict]}" for verdict in VERDICTS],
         left_out=[html.unescape(sentence) for sentence in left_out],
         chapters=chapters,
         openings=_openings(chapters, found),

@@ -22,6 +22,7 @@ for _name, _value in {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }.items():
     os.environ.setdefault(_name, _value)
 require("mlflow", "workflow")

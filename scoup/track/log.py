@@ -8,7 +8,7 @@ from mlflow.tracking import MlflowClient
 
 from scoup.track.edits import KEY_TAG, with_record
 from scoup.track.runs import FIRST_RUN, TrackedDataset, TrackedExperiment, TrackedRun
-from scoup.track.views import VIEW_TAG
+from scoup.track.views import VIEW_TAG, address
 
 DIGEST_TAG = "scoup.digest"
 NOTE_TAG, RUN_NAME_TAG = "mlflow.note.content", "mlflow.runName"
@@ -51,7 +51,9 @@ def experiment_tags(
 ) -> dict[str, str]:
     """Return the description of an experiment, its prepared view and its key, as tags."""
     artifacts = f"#/experiments/{experiment_id}/runs/{first_run}/artifacts"
-    note = experiment.description.replace(FIRST_RUN, artifacts)
+    question, *rest = experiment.description.replace(FIRST_RUN, artifacts).split("\n\n")
+    # MLflow's list leads to its own view, and a team's server prints no links.
+    note = "\n\n".join([f"{question} [Prepared view]({address(experiment_id)})", *rest])
     tags = {NOTE_TAG: note, VIEW_TAG: experiment.view}
     return with_record({**EXPERIMENT_TAGS, **tags, KEY_TAG: experiment.name})
 

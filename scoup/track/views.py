@@ -35,7 +35,7 @@ def state(
     params: Sequence[str],
     runs: Sequence[TrackedRun],
     directions: Mapping[str, str],
-    tags: Sequence[str] = ("data",),
+    tags: Sequence[str] = ("data", "revision"),
 ) -> str:
     """Return the state of a view: ``params``, all metrics and ``tags`` as columns, a chart each.
 
