@@ -4,9 +4,10 @@ Results do not depend on the number of threads (:func:`scoup.machine.threads`), 
 may be called from several Python threads at once.
 """
 
-from scoup.kernels.dense import contract, densities, gram, inner, long_gram, product, spread
+from scoup.kernels.dense import contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract
 from scoup.kernels.fibres import Fibres, arrange
+from scoup.kernels.marginals import densities
 from scoup.kernels.nonnegative import solve_nonnegative
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities

@@ -20,7 +20,7 @@ IS_SPARSE, ORDER, LONGEST, CELLS, VALUES_AT, COORDS_AT, PARTIAL_AT, FACTORS_AT =
 # Columns of the numbers of blocks.
 WEIGHT, SQUARES, UNIT = range(3)
 
-_contract, _spread = contract_span(WIDTH), spread_rows(WIDTH)
+_contract = contract_span(WIDTH)
 
 
 class Blocks(NamedTuple):
@@ -115,8 +115,7 @@ def dense_product(blocks, state, block, mode, out):
     if mode == line[LONGEST]:
         outer = np.empty((1, others, columns), out.dtype)
         _set_khatri_rao(blocks, state, block, outer[0])
-        fill(out, 0)
-        _spread(0, length, unfolded, outer, out)
+        spread_rows(0, length, unfolded, outer, out)
         return
     partial = state.partials[line[PARTIAL_AT] : line[PARTIAL_AT] + others]
     if not state.fresh[block]:

@@ -11,14 +11,11 @@ from numba import literally, njit
 
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import (
-    absolute,
-    add,
     add_scaled,
     lane_mask,
     load,
     prefetch,
     store,
-    sum_lanes,
 )
 from scoup.kernels.rows import jit, width_for
 from scoup.machine import run_chunks
@@ -29,8 +26,8 @@ MAX_CHUNKS = 16
 MIN_CHUNK_CELLS = 1 << 16
 # Rows of an output, or of a factor, that stay in the first-level cache.
 TILE_ROWS = 256
-# Numbers between the sums of two chunks, so that no cache line belongs to two threads.
-PADDING_NUMBERS = 16
+# Numbers of a tile of sums, and in a vector of it; a larger rank takes several.
+SPREAD_NUMBERS, WIDTH = 2048, 8
 # Distance at which a pass prefetches: the hardware prefetcher stops at each page of memory.
 PREFETCH_NUMBERS = 512
 # Size from which a matrix product is worth a pass; BLAS does a smaller one on one thread.
@@ -39,30 +36,6 @@ MIN_PASS_NUMBERS = 1 << 16
 MAX_DOT_NUMBERS = 1 << 13
 GRAM_BLOCK_ROWS = 1024
 MAX_GRAM_CHUNKS = 4
-
-
-def densities(values: Array) -> list[Array]:
-    """Sums of absolute values over all cells of each index, one vector per mode, in float64.
-
-    ``d_n[i] = sum over cells with index i in mode n of |x|``
-
-    >>> [d.tolist() for d in densities(np.array([[1.0, -2.0], [0.0, 4.0]]))]
-    [[3.0, 4.0], [1.0, 6.0]]
-    """
-    array = read_only(values)
-    shape = np.array(array.shape, np.int64)
-    lines = read_only(array.reshape(-1, array.shape[-1]))
-    cuts = _cuts(lines.shape[0], array.size)
-    length = int(shape.sum())
-    sums = np.zeros((cuts.size - 1, length + PADDING_NUMBERS))
-    kernel = _density_lines(width_for(lines.shape[1]))
-
-    def work(first: int, last: int) -> None:
-        for chunk in range(first, last):
-            kernel(cuts[chunk], cuts[chunk + 1], lines, shape, sums[chunk, :length])
-
-    run_chunks(len(sums), work, array.size)
-    return np.split(sums.sum(axis=0)[:length], np.cumsum(shape)[:-1])
 
 
 def contract(tensor: Array, factor: Array) -> Array:
@@ -99,14 +72,13 @@ def spread(tensor: Array, kernel: Array) -> Array:
     pre, n, post = tensor.shape
     if post == 1 and pre > 1:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
-    cells, rows = read_only(tensor), read_only(kernel, tensor.dtype)
-    out = np.zeros((n, rows.shape[2]), tensor.dtype)
-    compute = spread_rows(width_for(rows.shape[2]))
-    cuts = _cuts(n, tensor.size, 4)
+    cells, rows = read_only(tensor), _padded(kernel, tensor.dtype)
+    out = np.empty((n, np.shape(kernel)[2]), tensor.dtype)
+    cuts = cuts_for(n, tensor.size, 4)
     run_chunks(
         cuts.size - 1,
-        lambda a, b: compute(cuts[a], cuts[b], cells, rows, out),
-        tensor.size * rows.shape[2],
+        lambda a, b: spread_rows(cuts[a], cuts[b], cells, rows, out),
+        tensor.size * out.shape[1],
     )
     return out
 
@@ -146,7 +118,7 @@ def inner(left: Array, right: Array) -> float:
     a, b = read_only(left).reshape(-1), read_only(right, left.dtype).reshape(-1)
     if a.size <= MAX_DOT_NUMBERS and a.dtype == np.float64:
         return float(np.dot(a, b))
-    cuts = _cuts(a.size, a.size)
+    cuts = cuts_for(a.size, a.size)
     parts = np.zeros(cuts.size - 1)
 
     def work(first: int, last: int) -> None:
@@ -170,14 +142,14 @@ def long_gram(tensor: Array) -> Array:
     """
     pre, n, post = tensor.shape
     width, steps = pre * post, -(-n // GRAM_BLOCK_ROWS)
-    parts = np.zeros((min(MAX_GRAM_CHUNKS, steps), width, width))
+    parts, cells = np.zeros((min(MAX_GRAM_CHUNKS, steps), width, width)), read_only(tensor)
 
     def work(first: int, last: int) -> None:
         for part in range(first, last):
             for step in range(part, steps, len(parts)):
-                rows = slice(step * GRAM_BLOCK_ROWS, (step + 1) * GRAM_BLOCK_ROWS)
-                block = np.array(tensor[:, rows].transpose(1, 0, 2), np.float64, order="C")
-                flat = block.reshape(-1, width)
+                start = step * GRAM_BLOCK_ROWS
+                flat = np.empty((min(GRAM_BLOCK_ROWS, n - start), width))
+                _unfold(start, cells, flat)
                 # numpy turns this into syrk without the GIL; scipy's syrk would hold it.
                 parts[part] += flat.T @ flat
 
@@ -185,20 +157,28 @@ def long_gram(tensor: Array) -> Array:
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
+def _padded(kernel: Array, dtype: np.dtype) -> Array:
+    """Return a copy (pre, post, F) with columns of zeros up to whole vectors."""
+    rows = np.asarray(kernel)
+    padded = np.zeros((*rows.shape[:2], -(-rows.shape[2] // WIDTH) * WIDTH), dtype)
+    padded[..., : rows.shape[2]] = rows
+    return read_only(padded)
+
+
 @lru_cache(maxsize=1024)
 def _spans(pre: int, n: int, post: int) -> Array:
     """Cut a contraction: rows (part, p, p_end, j, j_end, q, q_end), where parts are added up."""
     cells = pre * n * post
-    slabs = _cuts(pre, cells)
-    columns = _cuts(post, cells, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
-    lines = _cuts(n, cells) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
+    slabs = cuts_for(pre, cells)
+    columns = cuts_for(post, cells, TILE_ROWS) if pre < MAX_CHUNKS else np.array([0, post])
+    lines = cuts_for(n, cells) if pre * post < MAX_CHUNKS * TILE_ROWS else np.array([0, n])
     windows = pairs(enumerate(pairwise(lines)), pairwise(slabs), pairwise(columns))
     rows = [(part, *slab, *span, *column) for (part, span), slab, column in windows]
     return read_only(np.array(rows, np.int64))
 
 
 @lru_cache(maxsize=1024)
-def _cuts(rows: int, cells: int, unit: int = 1) -> Array:
+def cuts_for(rows: int, cells: int, unit: int = 1) -> Array:
     """Cut rows into equal chunks of whole units; the more cells, the more chunks."""
     units = -(-rows // unit)
     chunks = max(1, min(MAX_CHUNKS, units, cells // MIN_CHUNK_CELLS))
@@ -213,41 +193,14 @@ def _inner_span(left, right):
     return total
 
 
-@cache
-def _density_lines(width: int) -> Callable[..., Any]:
-    """Add |lines| to the marginal sums, which follow one another in ``sums``."""
-
-    @jit
-    def kernel(first, last, lines, shape, sums):
-        order, columns = shape.size, lines.shape[1]
-        base = sums.size - columns
-        index, offset = np.empty(order, np.int64), np.empty(order, np.int64)
-        rest, start = first, base
-        for n in range(order - 2, -1, -1):
-            start -= shape[n]
-            offset[n] = start
-            index[n] = rest % shape[n]
-            rest //= shape[n]
-        # Whole vectors: a masked store cannot be forwarded to the next load.
-        tail, whole = np.zeros((1, -(-columns // width) * width)), lane_mask(width, width)
-        ahead = max(1, PREFETCH_NUMBERS // columns)
-        for line in range(first, last):
-            total = 0.0
-            for c in range(0, columns, width):
-                prefetch(lines, line + ahead, c, whole)
-                x = absolute(load(lines, line, c, lane_mask(width, columns - c)))
-                store(tail, 0, c, whole, add(load(tail, 0, c, whole), x))
-                total += sum_lanes(x)
-            for n in range(order - 1):
-                sums[offset[n] + index[n]] += total
-            for n in range(order - 2, -1, -1):
-                index[n] += 1
-                if index[n] < shape[n]:
-                    break
-                index[n] = 0
-        sums[base:] += tail[0, :columns]
-
-    return kernel
+@jit
+def _unfold(start, cells, out):
+    """``out[j, (p, q)] = cells[p, start + j, q]``, which numpy takes five times as long for."""
+    pre, _, post = cells.shape
+    for p in range(pre):
+        for j in range(len(out)):
+            for q in range(post):
+                out[j, p * post + q] = cells[p, start + j, q]
 
 
 # Tiles are module-level functions: numba never finds a closure over compiled code in its cache.
@@ -324,44 +277,52 @@ def contract_spans(width: int) -> Callable[..., Any]:
 
 
 @jit
-def _spread_tile(width, lines, columns, slab, rows, out):
-    literally(width)
-    rank, fours = rows.shape[1], lines[0] + (lines[1] - lines[0]) // 4 * 4
-    ahead = max(4, PREFETCH_NUMBERS // (columns[1] - columns[0]))
-    for c in range(0, rank, width):
-        mask = lane_mask(width, rank - c)
-        for j in range(lines[0], fours, 4):
-            a, b = load(out, j, c, mask), load(out, j + 1, c, mask)
-            d, e = load(out, j + 2, c, mask), load(out, j + 3, c, mask)
-            _prefetch_lines(slab, j + ahead, columns[0], columns[1])
-            for q in range(columns[0], columns[1]):
-                row = load(rows, q, c, mask)
+def _spread_tile(tile, low, high, slab, ahead, rows, sums):
+    """``sums[j - tile[0]] += sum_q slab[j, q] rows[q]`` for q in a range, four j at a time."""
+    first, last = tile
+    fours, whole = first + (last - first) // 4 * 4, lane_mask(WIDTH, WIDTH)
+    for c in range(0, rows.shape[1], WIDTH):
+        for j in range(first, fours, 4):
+            r = j - first
+            a, b = load(sums, r, c, whole), load(sums, r + 1, c, whole)
+            d, e = load(sums, r + 2, c, whole), load(sums, r + 3, c, whole)
+            if c == 0:
+                _prefetch_lines(ahead, r, low, high)
+            for q in range(low, high):
+                row = load(rows, q, c, whole)
                 a, b = add_scaled(a, slab[j, q], row), add_scaled(b, slab[j + 1, q], row)
                 d, e = add_scaled(d, slab[j + 2, q], row), add_scaled(e, slab[j + 3, q], row)
-            store(out, j, c, mask, a)
-            store(out, j + 1, c, mask, b)
-            store(out, j + 2, c, mask, d)
-            store(out, j + 3, c, mask, e)
-        for j in range(fours, lines[1]):
-            a = load(out, j, c, mask)
-            for q in range(columns[0], columns[1]):
-                a = add_scaled(a, slab[j, q], load(rows, q, c, mask))
-            store(out, j, c, mask, a)
+            store(sums, r, c, whole, a)
+            store(sums, r + 1, c, whole, b)
+            store(sums, r + 2, c, whole, d)
+            store(sums, r + 3, c, whole, e)
+        for j in range(fours, last):
+            a = load(sums, j - first, c, whole)
+            for q in range(low, high):
+                a = add_scaled(a, slab[j, q], load(rows, q, c, whole))
+            store(sums, j - first, c, whole, a)
 
 
-@cache
-def spread_rows(width: int) -> Callable[..., Any]:
-    """``out[j] += sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range, four j at a time."""
+@jit
+def spread_rows(first, last, cells, rows, out):
+    """``out[j] = sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range.
 
-    @jit
-    def kernel(first, last, cells, rows, out):
-        # Tiles of rows and columns: what is written, and what is read again, stays in cache.
-        pre, _, post = cells.shape
-        for start in range(first, last, TILE_ROWS):
-            for p in range(pre):
-                for low in range(0, post, TILE_ROWS):
-                    lines = (start, min(start + TILE_ROWS, last))
-                    columns = (low, min(low + TILE_ROWS, post))
-                    _spread_tile(width, lines, columns, cells[p], rows[p], out)
-
-    return kernel
+    ``rows`` are padded to whole vectors, see :func:`_padded`.
+    """
+    # Sums of a tile stay in the first-level cache, in rows of whole vectors: a masked store takes
+    # as long as a dozen others, and is not forwarded to the next load.
+    pre, _, post = cells.shape
+    height = max(SPREAD_NUMBERS // rows.shape[2], 4)
+    sums = np.empty((height, rows.shape[2]), out.dtype)
+    for start in range(first, last, height):
+        end = min(start + height, last)
+        sums[:] = 0
+        for p in range(pre):
+            # The same lines of the next slab, or those that the next tile begins with.
+            ahead = cells[p + 1, start:] if p + 1 < pre else cells[0, end:]
+            for low in range(0, post, TILE_ROWS):
+                high = min(low + TILE_ROWS, post)
+                _spread_tile((start, end), low, high, cells[p], ahead, rows[p], sums)
+        for j in range(start, end):
+            for f in range(out.shape[1]):
+                out[j, f] = sums[j - start, f]
