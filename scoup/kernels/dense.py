@@ -277,9 +277,9 @@ def contract_spans(width: int) -> Callable[..., Any]:
 
 
 @jit
-def _spread_tile(tile, low, high, slab, ahead, rows, sums):
+def _spread_tile(tile, columns, slab, ahead, rows, sums):
     """``sums[j - tile[0]] += sum_q slab[j, q] rows[q]`` for q in a range, four j at a time."""
-    first, last = tile
+    (first, last), (low, high) = tile, columns
     fours, whole = first + (last - first) // 4 * 4, lane_mask(WIDTH, WIDTH)
     for c in range(0, rows.shape[1], WIDTH):
         for j in range(first, fours, 4):
@@ -322,7 +322,7 @@ def spread_rows(first, last, cells, rows, out):
             ahead = cells[p + 1, start:] if p + 1 < pre else cells[0, end:]
             for low in range(0, post, TILE_ROWS):
                 high = min(low + TILE_ROWS, post)
-                _spread_tile((start, end), low, high, cells[p], ahead, rows[p], sums)
+                _spread_tile((start, end), (low, high), cells[p], ahead, rows[p], sums)
         for j in range(start, end):
             for f in range(out.shape[1]):
                 out[j, f] = sums[j - start, f]
