@@ -10,7 +10,7 @@ from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Run, facebook
 from scoup import SCOUP, CoupledData
 from scoup.fit import fit
-from scoup.inspect import advise_sampling
+from scoup.inspect import advise_plan
 from scoup.machine import release
 from scoup.metrics import cost
 from scoup.records import Factors
@@ -80,16 +80,15 @@ def curve(
 def scoup(name: str, rank: int, **options: Any) -> Run:
     """SCOUP from densities to the finished merge: a curve of one point.
 
-    With ``sampling="advised"`` the time of the advice counts, too.
+    Without ``options`` but ``jobs`` all settings are those that `scoup inspect` advises, and the
+    time of the advice counts, too.
     """
-    coupled = problem(name)
-    advised = options.get("sampling") == "advised"
+    coupled, advised = problem(name), "sampling" not in options
 
     def run() -> dict[str, Any]:
         begin = time.perf_counter()
-        if advised:
-            options["sampling"] = advise_sampling(coupled, rank)
-        model = SCOUP(rank, **options).fit(coupled)
+        settings = advise_plan(coupled, rank) if advised else {"rank": rank}
+        model = SCOUP(**settings, **options).fit(coupled)
         seconds = time.perf_counter() - begin
         # Without a full sweep the merge reports the cost of covered rows; the curve is on all rows.
         whole = cost(coupled, model.factors_)

@@ -19,8 +19,9 @@ CAVEATS = (
     "else.",
     "Dense data: noise of 5 was chosen from 0.5, 2 and 5; with the others ALS ends in a poor local "
     "minimum from the shared random start.",
-    "The advised sampling is that of `scoup inspect`, with 2 repetitions instead of 4; the paper's "
-    "(3, 86, 1) with 4 repetitions ends 0.33 % above the best cost and never comes within 0.1 %.",
+    "The advised settings (sampling, repetitions, tolerance) are those of `scoup inspect`; the "
+    "paper's (3, 86, 1) with 4 repetitions ends 0.33 % above the best cost and never comes within "
+    "0.1 %.",
     "The step sizes of ALS with missing cells were tuned on these three masks; costs count as "
     "equal if they agree to six digits.",
     "Memory: sparse input is counted as lists of cells with 32-bit indices, 20 bytes per cell of "

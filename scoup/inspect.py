@@ -19,7 +19,17 @@ TOP_LABELS = 5
 FIRST_RANK = 5
 SAMPLING_FACTORS = (2, 3, 5, 10, 20, 50, 100)  # that are tried
 MIN_SAMPLE_CELLS = 20_000  # of sparse data, so that components mean something
-DENSE_SAMPLE_CELLS = 200_000  # of dense data: a fit of one second
+DENSE_SAMPLE_CELLS = 200_000  # of dense data: a fit of a tenth of a second
+# A sample of a long dense mode alone: the largest component of its noise is at most so many times
+# as large as in data of any length, it has some hundred rows, and a fit takes a second at most.
+MAX_NOISE_RATIO = 1.4
+MIN_LONG_SAMPLE_INDICES = 500
+MAX_LONG_SAMPLE_CELLS = 2_000_000
+# Repetitions of such samples, as one fit in several ends in a poor local minimum, and of others,
+# which hold few of the rows each.
+LONG_SAMPLE_REPETITIONS, REPETITIONS = 2, 4
+# Of a sample; its cost differs from that of another one by far more.
+SAMPLE_TOL = 1e-5
 PROGRAM_BYTES = 150_000_000  # before any data
 MIN_SAMPLE_INDICES = 50  # of a mode
 
@@ -28,7 +38,7 @@ def inspect(dataset: Dataset, rank: int = FIRST_RANK) -> dict[str, Any]:
     """Return plain facts about a data set: its tensor, its matrices, memory, and advice."""
     data, labels = dataset.data, dataset.labels
     rank = min(rank, sorted(data.shape)[-2])
-    sampling, on_disk = advise_sampling(data, rank), data.blocks[0].is_streamed
+    plan = advise_plan(data, rank)
     return {
         "tensor": {**_block(data.blocks[0]), "modes": _modes(data, labels)},
         "matrices": [
@@ -37,13 +47,10 @@ def inspect(dataset: Dataset, rank: int = FIRST_RANK) -> dict[str, Any]:
         ],
         "memory": {"data": data.nbytes, "fit": fit_bytes(data, rank)},
         "advice": {
-            "rank": rank,
-            "sampling": sampling,
+            **plan,
             "solver": "als",
-            "init": "random" if data.blocks[0].is_sparse else "parafac",
             "weights": "balanced" if len(data.blocks) > 1 else "paper",
-            "finish": "complete" if not data.blocks[0].is_sparse or on_disk else "refit",
-            "because": advice(data, rank, sampling),
+            "because": advice(data, plan),
         },
     }
 
@@ -121,6 +128,44 @@ def fit_bytes(data: CoupledData, rank: int) -> int:
     )
 
 
+def advise_plan(data: CoupledData, rank: int) -> dict[str, Any]:
+    """Return settings of SCOUP to begin with, by name.
+
+    >>> plan = advise_plan(CoupledData(np.ones((20, 4000, 5))), rank=2)
+    >>> plan["sampling"], plan["repetitions"]
+    ([1.0, 8.0, 1.0], 2)
+    """
+    long, tensor = _long_mode_sampling(data), data.blocks[0]
+    return {
+        "rank": rank,
+        "sampling": long or advise_sampling(data, rank),
+        "repetitions": LONG_SAMPLE_REPETITIONS if long else REPETITIONS,
+        "init": "random" if tensor.is_sparse else "parafac",
+        "tol": SAMPLE_TOL,
+        "finish": "refit" if tensor.is_sparse and not tensor.is_streamed else "complete",
+    }
+
+
+def _long_mode_sampling(data: CoupledData) -> list[float] | None:
+    """Return factors that sample the longest mode of dense data alone, if that is enough.
+
+    Its rows follow from the other factors in one product when SCOUP completes the model, so a
+    sample needs as many of them as tell components from noise. Relative to the data, the largest
+    component of the noise in n rows is ``1 + a / sqrt(n)`` times as large as in any number of rows,
+    where a sums the square roots of the other sizes: see
+    :func:`scoup.merges._shared.noise_share`.
+    """
+    shape, mode = data.shape, int(np.argmax(data.shape))
+    if data.blocks[0].is_sparse:
+        return None
+    roots = sum(size**0.5 for n, size in enumerate(shape) if n != mode)
+    enough = max((roots / (MAX_NOISE_RATIO - 1)) ** 2, MIN_LONG_SAMPLE_INDICES)
+    factor = float(f"{shape[mode] / enough:.2g}")
+    if factor < SAMPLING_FACTORS[0] or prod(shape) / factor > MAX_LONG_SAMPLE_CELLS:
+        return None
+    return [factor if n == mode else 1.0 for n in range(data.ndim)]
+
+
 def advise_sampling(data: CoupledData, rank: int) -> list[float]:
     """Return one sampling factor per mode, such that a sample is small and still holds enough to
     tell components apart.
@@ -177,17 +222,24 @@ def _nice(factor: float) -> float:
     return float(max((n for n in (1, *SAMPLING_FACTORS, 200, 500, 1000) if n <= factor), default=1))
 
 
-def advice(data: CoupledData, rank: int, sampling: Sequence[float]) -> list[str]:
+def advice(data: CoupledData, plan: Mapping[str, Any]) -> list[str]:
     """Say in sentences what to try first and why."""
+    rank, sampling = plan["rank"], plan["sampling"]
     sizes = [ceil(size / factor) for size, factor in zip(data.shape, sampling, strict=True)]
     shape = " x ".join(map(str, sizes))
     why = f"a sample keeps {shape} indices, the heavy ones more often"
     if max(sampling) == 1:
         why = "the data is too small to be sampled, a sample is all of it"
+    elif plan["repetitions"] == LONG_SAMPLE_REPETITIONS:
+        why = (
+            f"a sample keeps {shape} indices, enough of the longest mode to tell components from "
+            "noise; finish 'complete' computes its other rows"
+        )
     return [
         f"rank {rank} to begin with; the experiment 'rank' looks at several and recommends one, "
         "or none",
-        f"sampling {[int(s) for s in sampling]}: {why}",
+        f"sampling {[float(f'{s:g}') for s in sampling]}, {plan['repetitions']} repetitions, "
+        f"tol {plan['tol']:g}: {why}",
         *_about_solver(data),
         *_about_weights(data),
         *_about_values(data),

@@ -146,13 +146,16 @@ def algebraic_modes(
     block = data.blocks[0]
     if block.is_sparse or block.mask is not None or np.sort(data.shape)[-2] < rank:
         return None
-    row, column = sorted(np.argsort(data.shape, kind="stable")[-2:])
+    # The longer mode's subspace is that of the tensor projected on the shorter one's, which leaves
+    # a small Gram matrix.
+    row, column = np.argsort(data.shape, kind="stable")[-2:]
     values = np.moveaxis(np.asarray(block.values, dtype=np.float64), (row, column), (0, 1))
     other_sizes = values.shape[2:]
-    values = values.reshape(values.shape[0], values.shape[1], -1)
-    left, right = _leading(values, rank), _leading(values.transpose(1, 0, 2), rank)
-    lines = values.reshape(len(values), -1)
-    core = np.matmul(right.T, (left.T @ lines).reshape(rank, *values.shape[1:]))
+    lines = values.reshape(values.shape[0], -1)
+    left = _leading(lines, rank)
+    short = (left.T @ lines).reshape(rank, values.shape[1], -1).transpose(1, 0, 2)
+    right = _leading(short.reshape(len(short), -1), rank)
+    core = np.tensordot(short, right, axes=(0, 0)).transpose(0, 2, 1)
     mixed = core @ generator(seed, "start", "mixture").standard_normal((core.shape[2], 2))
     try:
         vectors = np.linalg.eig(mixed[..., 0] @ np.linalg.inv(mixed[..., 1]))[1].real
@@ -169,9 +172,8 @@ def algebraic_modes(
     return [np.ascontiguousarray(modes[n], dtype=data.dtype) for n in range(data.ndim)]
 
 
-def _leading(values: Array, rank: int) -> Array:
-    """Orthonormal basis (I, F) of the first mode's leading subspace, by the smaller Gram matrix."""
-    unfolded = values.reshape(values.shape[0], -1)
+def _leading(unfolded: Array, rank: int) -> Array:
+    """Orthonormal basis (I, F) of the leading subspace of (I, n), by the smaller Gram matrix."""
     tall = unfolded.shape[0] > unfolded.shape[1]
     gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
     vectors = leading_eigenvectors(gram, rank)
