@@ -18,7 +18,6 @@ from scoup.records import Array
 
 MAX_MODE_SIZE = 2**31 - 1
 # Cells that are looked at in one go where all at once would take too much memory.
-SELECT_STEP_CELLS = 1 << 16
 SORTED_STEP_CELLS = 1 << 20
 
 
@@ -205,17 +204,11 @@ class SparseTensor:
         >>> part.to_dense().ravel().tolist()
         [6.0, 7.0, 4.0, 5.0]
         """
-        positions = []
-        for chosen, size in zip(check_indices(indices, self.shape), self.shape, strict=True):
-            position = np.full(size, -1, dtype=np.int32)
-            position[chosen] = np.arange(len(chosen), dtype=np.int32)
-            positions.append(position)
-        keep = _cells_within(self.coords, positions)
-        coords = np.empty((self.ndim, keep.size), np.int32)
-        for row, coord, position in zip(coords, self.coords, positions, strict=True):
-            np.take(position, coord[keep], out=row)
-        shape = tuple(len(chosen) for chosen in indices)
-        return SparseTensor.from_owned_arrays(coords, self.values[keep], shape)
+        from scoup.kernels import select_cells  # numba takes longer to load than small jobs
+
+        chosen = check_indices(indices, self.shape)
+        coords, values = select_cells(self.coords, self.values, self.shape, chosen)
+        return SparseTensor.from_owned_arrays(coords, values, tuple(map(len, chosen)))
 
     def contains(self, coords: Array) -> NDArray[np.bool_]:
         """Return for each column of ``coords`` (N, n) whether that cell is stored."""
@@ -329,18 +322,6 @@ def _sort_in_place(coords: Array, values: Array, shape: Sequence[int]) -> tuple[
         np.remainder(flat, shape[mode], out=coords[mode], casting="unsafe")
         flat //= shape[mode]
     return coords, values
-
-
-def _cells_within(coords: Array, positions: Sequence[Array]) -> Array:
-    """Return the cells whose index has a position (not -1) in every mode."""
-    pieces = [np.empty(0, np.int64)]
-    for first in range(0, coords.shape[1], SELECT_STEP_CELLS):
-        stretch = coords[0, first : first + SELECT_STEP_CELLS]
-        inside = np.flatnonzero(positions[0][stretch] >= 0) + first
-        for coord, position in zip(coords[1:], positions[1:], strict=True):
-            inside = inside[position[coord[inside]] >= 0]
-        pieces.append(inside)
-    return np.concatenate(pieces)
 
 
 def _is_sorted(coords: Array, shape: Sequence[int]) -> bool:

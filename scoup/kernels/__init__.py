@@ -5,7 +5,7 @@ may be called from several Python threads at once.
 """
 
 from scoup.kernels.dense import contract, gram, inner, long_gram, product, spread
-from scoup.kernels.extract import extract
+from scoup.kernels.extract import extract, select_cells
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.marginals import densities
 from scoup.kernels.nonnegative import solve_nonnegative
@@ -27,6 +27,7 @@ __all__ = [
     "mttkrp",
     "product",
     "row_grams",
+    "select_cells",
     "solve_nonnegative",
     "solve_rows",
     "sparse_densities",

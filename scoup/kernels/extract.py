@@ -1,4 +1,4 @@
-"""Extraction of a part of a dense array, shared out over threads."""
+"""Extraction of a part of a dense or sparse array, without the GIL."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -41,6 +41,53 @@ def extract(array: Array, indices: Sequence[Array]) -> Array:
         CELL_STEPS * out.size,
     )
     return out.view(array.dtype).reshape([len(index) for index in indices])
+
+
+def select_cells(
+    coords: Array, values: Array, shape: Sequence[int], indices: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Return coordinates (N, n) and values of the cells of a sparse ``array[np.ix_(*indices)]``.
+
+    >>> cells = np.array([[0, 1], [1, 2]], np.int32), np.array([5.0, 7.0])
+    >>> [part.tolist() for part in select_cells(*cells, (2, 3), [np.array([1]), np.array([2, 0])])]
+    [[[0], [0]], [7.0]]
+    """
+    # The position of each index among the chosen ones or -1, mode after mode in one array.
+    starts = np.concatenate([[0], np.cumsum(shape)])
+    positions = np.full(starts[-1], -1, np.int32)
+    for start, chosen in zip(starts, indices, strict=False):
+        positions[start + chosen] = np.arange(len(chosen), dtype=np.int32)
+    cells, numbers = read_only(coords, np.int32), read_only(values)
+    inside = np.empty(cells.shape[1], np.bool_)
+    count = _mark_cells(cells, positions, starts, inside)
+    selected = np.empty((len(shape), count), np.int32), np.empty(count, values.dtype)
+    _copy_cells(cells, numbers, positions, starts, inside, selected)
+    return selected
+
+
+@jit
+def _mark_cells(coords, positions, starts, inside):
+    """Set whether each cell has a position in every mode; return how many have."""
+    count = 0
+    for t in range(inside.size):
+        lowest = positions[coords[0, t]]
+        for mode in range(1, len(coords)):  # no branch: nobody could predict it
+            lowest = min(lowest, positions[starts[mode] + coords[mode, t]])
+        inside[t] = lowest >= 0
+        count += inside[t]
+    return count
+
+
+@jit
+def _copy_cells(coords, values, positions, starts, inside, selected):
+    out_coords, out_values = selected
+    at = 0
+    for t in range(inside.size):
+        if inside[t]:
+            for mode in range(len(coords)):
+                out_coords[mode, at] = positions[starts[mode] + coords[mode, t]]
+            out_values[at] = values[t]
+            at += 1
 
 
 @jit
