@@ -6,8 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CoupledData, ScoupError, SparseTensor
+from scoup.fit import fit
+from scoup.inspect import advise_plan
+from scoup.pipeline import run
 from scoup.sample import densities, draw, draw_biased, quota, sampling_of
-from scoup.specs import SampleSpec
+from scoup.specs import FitSpec, PlanSpec, SampleSpec
 from tests.planted import as_sparse, hide, planted, problems
 
 few = settings(max_examples=30, deadline=None)
@@ -122,3 +125,22 @@ def test_bad_specs_say_what_is_wrong(arguments, words):
     data, _ = planted((6, 7, 8), 2, 0)
     with pytest.raises(ScoupError, match=words.replace("(", r"\(")):
         draw(data, SampleSpec(rank=2, **arguments), 0)
+
+
+@pytest.mark.parametrize("shape", [(40, 6000, 6), (9000, 12, 15), (8, 5, 6, 7000)])
+def test_the_advised_plan_samples_a_long_mode_and_reaches_the_cost_of_a_full_fit(shape):
+    """On shapes that the rule was not chosen on."""
+    rng = np.random.default_rng(len(shape))
+    factors = [rng.standard_normal((size, 2)) for size in shape]
+    tensor = factors[0]
+    for factor in factors[1:]:
+        tensor = tensor[..., None, :] * factor
+    tensor = tensor.sum(axis=-1)
+    tensor += 2 * tensor.std() * rng.standard_normal(shape)
+    data = CoupledData(tensor)
+    plan = advise_plan(data, rank=2)
+    sampled = [size / factor for size, factor in zip(shape, plan["sampling"], strict=True)]
+    assert sorted(sampled)[:-1] == sorted(shape)[:-1]
+    assert 450 < max(sampled) < max(shape) / 2
+    best = fit(data, FitSpec(rank=2), seed=0).report.cost
+    assert run(data, PlanSpec(**plan), seed=0).merged.report.cost < 1.001 * best

@@ -158,6 +158,16 @@ def add_product(typing_context, total, left, right):
 
 
 @intrinsic
+def scale(typing_context, factor, value):
+    """Return ``factor * value`` with a scalar ``factor``."""
+
+    def build(context, builder, signature, args):
+        return builder.fmul(_splat(builder, args[0], value.width), args[1])
+
+    return value(value.dtype, value), build
+
+
+@intrinsic
 def multiply(typing_context, left, right):
     """Return ``left * right`` lane by lane."""
     return left(left, right), lambda context, builder, signature, args: builder.fmul(*args)
@@ -167,6 +177,16 @@ def multiply(typing_context, left, right):
 def add(typing_context, left, right):
     """Return ``left + right`` lane by lane."""
     return left(left, right), lambda context, builder, signature, args: builder.fadd(*args)
+
+
+@intrinsic
+def larger(typing_context, left, right):
+    """Return the larger of ``left`` and ``right`` lane by lane."""
+
+    def build(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return left(left, right), build
 
 
 @intrinsic

@@ -1,15 +1,27 @@
 """Non-negative least squares, row by row, from the normal equations and the last values.
 
 Each row minimises ``m G m' - 2 r m'`` over ``m >= 0``. Passes over its entries, each set to its
-best value given the others (HALS), go on while they pay. A row for which they would take long moves
-to the minimum over its non-zero entries, as far as these stay positive, before the next passes
-change which are zero. No step raises the cost, so a row may stop early.
+best value given the others (HALS), go on while they pay, for eight rows at a time: a vector holds
+an entry of each, as within a row every step waits for the one before. A row for which they would
+take long moves to the minimum over its non-zero entries, as far as these stay positive, before the
+next passes change which are zero. No step raises the cost, so a row may stop early.
 """
 
 import numpy as np
 
 from scoup.kernels.fibres import read_only
-from scoup.kernels.lanes import add_scaled, lane_mask, load, store
+from scoup.kernels.lanes import (
+    add,
+    add_product,
+    add_scaled,
+    lane_mask,
+    larger,
+    load,
+    scale,
+    store,
+    sum_lanes,
+    zero_lanes,
+)
 from scoup.kernels.rows import MIN_PIVOT, jit
 from scoup.machine import run_chunks
 from scoup.records import Array
@@ -19,8 +31,8 @@ from scoup.records import Array
 SWEEP_GAIN, LAST_GAIN = 0.1, 1e-14
 # A gain below this share of what the row explains is a rounding error.
 ROUNDING_GAIN = 1e-20
-# Passes before each solve of the support, and the most solves per row.
-PASSES, MAX_SOLVES = 4, 10
+# Passes of eight rows at a time, passes after each solve of a row's support, and the most solves.
+LANE_PASSES, PASSES, MAX_SOLVES = 16, 4, 10
 # Rows that one chunk holds.
 CHUNK_ROWS = 256
 # Numbers in a vector; a larger rank takes several.
@@ -58,19 +70,90 @@ def solve_span(span, grams, rhs, least_gain, out):
     Columns beyond those of the Gram matrices are padding and stay as they are.
     """
     rank, columns = grams.shape[1], -(-grams.shape[1] // WIDTH) * WIDTH
-    gram, inverse = np.zeros((rank, columns)), np.zeros(rank)
+    system = np.zeros((rank, columns)), np.zeros(rank)
     row, gradient = np.empty(rank), np.zeros((1, columns))
     work = np.empty((rank, rank)), np.empty(rank, np.int64), np.empty(rank)
-    system = gram, inverse
-    first, last = span
-    for i in range(first, last):
-        if i == first or len(grams) > 1:
-            set_system(grams[i if len(grams) > 1 else 0], gram, inverse)
-        for f in range(rank):
-            row[f] = max(np.float64(out[i, f]), 0.0)
-        solve_row(system, rhs[i], least_gain, row, gradient, work)
-        for f in range(rank):
-            out[i, f] = row[f]
+    lanes = np.empty((rank, WIDTH)), np.empty((rank, WIDTH)), np.empty((2, WIDTH))
+    shared, (first, last) = len(grams) == 1, span
+    for start in range(first, last, WIDTH if shared else 1):
+        if start == first or not shared:
+            set_system(grams[0 if shared else start], *system)
+        end = min(start + WIDTH, last) if shared else start + 1
+        pass_rows(system, rhs[start:end], least_gain, lanes, out[start:end])
+        for i in range(start, end):
+            gain, limit = lanes[2][0, i - start], lanes[2][1, i - start]
+            if gain > limit:
+                for f in range(rank):
+                    row[f] = lanes[0][f, i - start]
+                solve_row(system, rhs[i], limit, row, gradient, work)
+                for f in range(rank):
+                    out[i, f] = row[f]
+
+
+@jit
+def pass_rows(system, rhs, least_gain, lanes, out):
+    """Improve up to eight rows with the same system by passes, in place, one lane for each.
+
+    They are set to zero if that of the system is. The gain of each lane's last pass, and that up to
+    which the row is done, go to ``lanes[2]``.
+    """
+    gram, inverse = system
+    rows, gradient, gains = lanes
+    whole, used = lane_mask(WIDTH, WIDTH), inverse.any()
+    fill(rows, 0.0)
+    fill(gradient, 0.0)
+    for i in range(len(out)):
+        for f in range(len(gram)):
+            rows[f, i] = max(np.float64(out[i, f]), 0.0) if used else 0.0
+            gradient[f, i] = rhs[i, f]
+    for f in range(len(gram)):
+        _subtract(gram, f, load(rows, f, 0, whole), gradient)
+    fill(gains, 0.0)
+    for number in range(LANE_PASSES):
+        total = zero_lanes(whole, rows)
+        for f in range(len(gram)):
+            old, slope = load(rows, f, 0, whole), load(gradient, f, 0, whole)
+            step = larger(scale(inverse[f], slope), scale(-1.0, old))
+            # change (2 g - change G)
+            twice = add_scaled(add(slope, slope), -gram[f, f], step)
+            total = add_product(total, step, twice)
+            store(rows, f, 0, whole, add(old, step))
+            _subtract(gram, f, step, gradient)
+        store(gains, 0, 0, whole, total)
+        if number == 0:
+            _set_limits(rows, rhs, least_gain, gains)
+        excess = add_scaled(total, -1.0, load(gains, 1, 0, whole))
+        if not sum_lanes(larger(excess, zero_lanes(whole, rows))) > 0:
+            break
+    for i in range(len(out)):
+        for f in range(len(gram)):
+            out[i, f] = rows[f, i]
+
+
+@jit
+def fill(matrix, number):
+    """Set every entry."""
+    for i in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            matrix[i, c] = number
+
+
+@jit
+def _subtract(gram, f, step, gradient):
+    """``g -= step G[f]`` in every lane."""
+    whole = lane_mask(WIDTH, WIDTH)
+    for h in range(len(gram)):
+        store(gradient, h, 0, whole, add_scaled(load(gradient, h, 0, whole), -gram[f, h], step))
+
+
+@jit
+def _set_limits(rows, rhs, least_gain, gains):
+    """Set the gain up to which each row is done, from that of its first pass."""
+    for i in range(len(rhs)):
+        explained = 0.0
+        for f in range(len(rows)):
+            explained += rows[f, i] * rhs[i, f]
+        gains[1, i] = max(least_gain * gains[0, i], ROUNDING_GAIN * explained)
 
 
 @jit
@@ -87,24 +170,16 @@ def set_system(source, gram, inverse):
 
 
 @jit
-def solve_row(system, right, least_gain, row, gradient, work):
-    """Improve one row, in place, by passes and solves; the row of a system of zeros is zero."""
+def solve_row(system, right, limit, row, gradient, work):
+    """Improve one row, in place, by solves and passes, until a pass gains ``limit`` at most."""
     gram, inverse = system
-    if not inverse.any():
-        row[:] = 0.0
     set_gradient(gram, right, row, gradient)
-    gain = pass_coordinates(gram, inverse, row, gradient)
-    explained = 0.0
-    for f in range(len(row)):
-        explained += row[f] * right[f]
-    limit = max(least_gain * gain, ROUNDING_GAIN * explained)
     for _ in range(MAX_SOLVES):
-        for _ in range(PASSES):
-            if gain <= limit:
-                return
-            gain = pass_coordinates(gram, inverse, row, gradient)
         if solve_support(gram, row, gradient, work):
             set_gradient(gram, right, row, gradient)
+        for _ in range(PASSES):
+            if pass_coordinates(gram, inverse, row, gradient) <= limit:
+                return
 
 
 @jit
