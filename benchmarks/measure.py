@@ -1,6 +1,9 @@
 """Time contenders in turns, each in a separate process."""
 
+import ctypes
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +18,7 @@ from benchmarks.curves import Spread
 from benchmarks.machine import peak_bytes
 
 Numbers = dict[str, Any]
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,14 @@ class _Worker:
         return {**self._prepared, **last}
 
 
+def _end_with_parent() -> None:
+    """Let the kernel end this process when its parent does, however that ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _serve(pipe: Connection, contender: Contender) -> None:
+    _end_with_parent()
     # GenTen always writes to the standard output.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
