@@ -120,7 +120,7 @@ class Repetitions:
             matched = tuple(number for number in self.full if number < count) or (0,)
             yield [
                 Candidate(model.flat(self.data.dtype), matched, matched[0], model.consistent)
-                for model in models
+                for model in models[: 1 if count == 1 else None]  # one repetition has one merge
             ]
 
     def expand(self, flat: Sequence[Array], rows: Sequence[Array]) -> list[Array]:

@@ -24,6 +24,16 @@ def imported_later():
     return [*measuring, *drawing, *modules_of("report")]
 
 
+def lift_rate_limit():
+    """Let jobs of one machine start at any rate, so that only the end of a job is a reason to look at the queue.
+
+    With a limit, Snakemake sets a timer for one more look after each look: hundreds of them keep a core busy, and the
+    last ones keep the run from ending.
+    """
+    if workflow.is_main_process and workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+
+
 def start_fork_server():
     """Have jobs run as forks, where this process starts them itself and in its own environment."""
     is_local = workflow.is_main_process and workflow.local_exec
@@ -47,6 +57,7 @@ def stop_fork_servers():
 
 
 onstart:
+    lift_rate_limit()
     start_fork_server()
 
 
