@@ -70,6 +70,13 @@ def test_hidden_cells_touch_no_fit_that_predicts_them():
         assert np.array_equal(one, other)
 
 
+def test_a_fold_that_went_astray_at_one_rank_does_not_discredit_the_others():
+    *errors, last = curve(0.5, 0.1, 0.09, spread=0.001)
+    last[1] = 20.0
+    looks = [look(n + 1, error) for n, error in enumerate([*errors, last])]
+    assert recommend(looks).rank == 2
+
+
 def test_the_smallest_of_ranks_that_predict_alike_is_not_preferred_to_a_larger_stable_one():
     errors = curve(0.5, 0.201, 0.2, 0.2)
     looks = [

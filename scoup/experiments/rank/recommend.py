@@ -53,8 +53,11 @@ def recommend(looks: Sequence[Look]) -> Recommendation:
     if not looks:
         raise ScoupError.expected("looks", "at least one rank", "none")
     errors = np.array([look.errors for look in looks])
-    best = int(np.argmin(np.median(errors, axis=1)))
-    if not _clearly_positive(1.0 - errors[best]):
+    middles = np.median(errors, axis=1)
+    # A rank at which a fold went astray is no reason to give up those that predict in all of them.
+    predicts = [_clearly_positive(1.0 - folds) for folds in errors]
+    best = int(np.argmin(np.where(predicts, middles, np.inf) if any(predicts) else middles))
+    if not predicts[best]:
         why = (
             "No rank predicts the hidden cells better than zero does "
             f"(relative error {_error(looks[best]):.3f})."
@@ -66,7 +69,8 @@ def recommend(looks: Sequence[Look]) -> Recommendation:
             f"{looks[best].rank}: try larger ones."
         )
         return _unsure(looks, looks[best], (why,))
-    return _by_halves(looks, [look for n, look in enumerate(looks) if _alike(errors, n, best)])
+    alike = [n for n in range(len(looks)) if predicts[n] and _alike(errors, n, best)]
+    return _by_halves(looks, [looks[n] for n in alike])
 
 
 def _by_halves(looks: Sequence[Look], alike: Sequence[Look]) -> Recommendation:
