@@ -158,7 +158,7 @@ def test_a_small_problem_leads_close_to_the_minimum(hidden, dtype):
     problem = Problem.of(data)
     start = list(flat)
     assert not explains(problem, start)
-    assert als.warm_up(problem, start)
+    assert als.warm_up(problem, start) == [0, 2, 3]
     grams, costs = grams_of(start), []
     for _ in range(40):
         costs.append(weighted(problem.terms, als.sweep(problem.terms, start, grams)))
@@ -175,7 +175,7 @@ def test_a_start_that_explains_something_is_kept():
     problem = Problem.of(data)
     good = als.solve(problem, list(flat), Stopping(100, 1e-8)).flat
     start = list(good)
-    assert als.warm_up(problem, start)
+    assert als.warm_up(problem, start) == [0, 1, 2, 3]
     assert all(new is old for new, old in zip(start, good, strict=True))
 
 
@@ -223,6 +223,7 @@ def test_bytes_of_a_fit_do_not_depend_on_threads():
 
 def test_a_mask_takes_one_bit_per_cell_and_direction():
     data, _ = noisy()
+    Problem.of(data)  # compiles
     tracemalloc.start()
     problem = Problem.of(data)
     size, peak = tracemalloc.get_traced_memory()
@@ -234,7 +235,7 @@ def test_a_mask_takes_one_bit_per_cell_and_direction():
 
 def test_strides_near_the_minimum_aim_where_steps_vanish():
     flat = [np.zeros((3, 1)), np.array([[8.0], [4.0]])]
-    strides, target = Strides(flat, is_near=True), np.array([[2.0], [1.0]])
+    strides, target = Strides(flat, near=[0, 1]), np.array([[2.0], [1.0]])
     for cost_now in (3.0, 2.0, 1.0):  # each sweep halves the error of the second factor
         strides.set_out(flat, grams_of(flat))
         flat[1] = (flat[1] + target) / 2

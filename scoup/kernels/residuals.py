@@ -67,15 +67,24 @@ def _squares(span, cells, known, unit, model):
                 j, q = j + 1, 0
     total = 0.0
     for p in range(len(left)):
+        row = cells[p, first : first + size]
         for t in range(size):
-            errors[t] = np.float64(cells[p, first + t]) * unit
+            errors[t] = np.float64(row[t]) * unit
         for f in range(rank):
-            weight = left[p, f]
-            for t in range(size):
-                errors[t] -= weight * products[f, t]
+            _subtract(errors, left[p, f], products[f])
         if known.size:
+            seen = known[p, first : first + size]
             for t in range(size):
-                errors[t] *= known[p, first + t]
-        for t in range(size):
-            total += errors[t] * errors[t]
+                error = errors[t] if seen[t] else 0.0
+                total += error * error
+        else:
+            for t in range(size):
+                total += errors[t] * errors[t]
     return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _subtract(errors, weight, products):
+    """A function of its own, since only then does the compiler see that nothing overlaps."""
+    for t in range(errors.size):
+        errors[t] -= weight * products[t]

@@ -109,18 +109,15 @@ def explains(problem: Problem, flat: Sequence[Array]) -> bool:
     >>> [explains(problem, [np.full((2, 1), number)] * 3) for number in (0.9, 2.0)]
     [True, False]
     """
-    block, exponent = problem.terms[0].block, problem.terms[0].exponent
+    block, unit = problem.terms[0].block, ldexp(1.0, -problem.terms[0].exponent)
     longest = int(np.argmax(block.shape))
     step = -(-prod(block.shape) // JUDGED_CELLS)
     index = tuple(slice(None, None, step if n == longest else 1) for n in range(len(block.shape)))
-    cells = np.ascontiguousarray(block.in_memory[index])
+    cells = np.asarray(block.in_memory)[index].astype(np.float64, order="C")
     mask = None if block.mask is None else np.ascontiguousarray(np.asarray(block.mask)[index])
     factors = [flat[n][part] for n, part in zip(block.factors, index, strict=True)]
-    nothing = [np.zeros_like(factor) for factor in factors]
-    error, squares = (
-        kernels.squared_error(cells, mask, model, exponent) for model in (factors, nothing)
-    )
-    return error < squares
+    cells *= unit
+    return kernels.squared_error(cells, mask, factors) < kernels.inner(cells, cells)
 
 
 def _share(block: Block) -> float:

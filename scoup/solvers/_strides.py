@@ -12,14 +12,17 @@ from scoup.terms import grams_of
 PLAIN_SWEEPS_FIRST = 3
 FIRST_STRIDE, LONGEST_STRIDE = 0.5, 3.0
 GROWTH, SHRINKAGE = 1.5, 0.3
+# Near the minimum: the first stride, before there are two steps to aim by.
+NEAR_STRIDE = 0.4
 
 
 class Strides:
     """Start each sweep further along the last step, and undo the sweep if the cost rose.
 
-    ``is_near`` says that the start is close to the minimum. Errors then shrink by about the same
-    factor in each sweep, and the length of the next stride is where a line through the last two
-    steps, as a function of where they began, comes closest to zero (Anderson mixing of depth one).
+    ``near`` says that the start is close to the minimum, and in which order the first sweep updates
+    the factors. Errors then shrink by about the same factor in each sweep, and the next stride ends
+    where a line through the last two steps, as a function of where they began, comes closest to
+    zero (Anderson mixing of depth one).
 
     >>> flat = [np.ones((2, 1)), np.ones((3, 1))]
     >>> strides = Strides(flat)
@@ -28,14 +31,20 @@ class Strides:
     """
 
     def __init__(
-        self, flat: Sequence[Array], nonnegative: Set[int] = frozenset(), is_near: bool = False
+        self,
+        flat: Sequence[Array],
+        nonnegative: Set[int] = frozenset(),
+        near: Sequence[int] | None = None,
     ) -> None:
-        self._nonnegative, self._is_near = nonnegative, is_near
-        self._length = FIRST_STRIDE
-        self._plain_left = 1 if is_near else PLAIN_SWEEPS_FIRST
+        self._nonnegative, self._is_near = nonnegative, near is not None
+        self._length = FIRST_STRIDE if near is None else NEAR_STRIDE
+        self._plain_left = PLAIN_SWEEPS_FIRST if near is None else 1
+        self._order = list(range(len(flat)) if near is None else near)
         # The first factor to be updated is never read: best the longest, whose products cost most.
         self._longest_first = sorted(range(len(flat)), key=lambda n: -len(flat[n]))
-        self._order = self._longest_first if is_near else list(range(len(flat)))
+        if near is not None:
+            longest = self._longest_first[0]
+            self._longest_first = [longest, *(n for n in range(len(flat)) if n != longest)]
         self._cost = float("inf")
         self._extrapolated = False
         self._before_last: list[Array] = []
@@ -64,7 +73,7 @@ class Strides:
         if self._extrapolated and cost > self._cost:
             flat[:], grams[:] = self._last
             self._plain_left, self._step = 1, []
-            self._length = FIRST_STRIDE if self._is_near else SHRINKAGE * self._length
+            self._length = NEAR_STRIDE if self._is_near else SHRINKAGE * self._length
             return False
         if self._is_near:
             self._aim(flat)

@@ -98,7 +98,7 @@ def solve(
         return Solution(flat, costs, reason or "max_iter")
     strides, floor, bounds = None, problem.rounding, problem.constraints
     if problem.masked and update is least_squares:
-        strides = Strides(flat, bounds.nonnegative, is_near=warm_up(problem, flat))
+        strides = Strides(flat, bounds.nonnegative, near=warm_up(problem, flat))
     grams, updates = grams_of(flat), bounds.choose(update, bounded, len(flat))
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
     for _ in range(stopping.max_iter - len(costs)):
@@ -117,33 +117,35 @@ def solve(
     return Solution(flat, costs, reason or "max_iter")
 
 
-def warm_up(problem: Problem, flat: list[Array]) -> bool:
+def warm_up(problem: Problem, flat: list[Array]) -> list[int] | None:
     """Replace a start that explains nothing, in place, by the end of sweeps over a small problem.
 
-    Return whether the start is close to a minimum then. Small and sparse problems stay as they are.
+    Return the order of the first sweep if the start is close to a minimum then. The longest factor
+    of the small problem's end needs no update yet. Small and sparse problems stay as they are.
 
     >>> from scoup.coupled import CoupledData
     >>> flat = [np.full((n, 1), 100.0) for n in (30, 800, 3)]
     >>> known = np.random.default_rng(0).random((30, 800, 3)) < 0.9
     >>> warm_up(Problem.of(CoupledData(np.ones((30, 800, 3)), tensor_mask=known)), flat)
-    True
+    [0, 2]
     >>> round(float(np.prod([factor[0, 0] for factor in flat])), 1)
     1.0
     """
     if not pays(problem):
-        return False
+        return None
     if explains(problem, flat):
-        return True
+        return list(range(len(flat)))
     filled = Filled.of(problem, flat[0].shape[1])
     if filled is None:
-        return False
+        return None
     starts = (filled.shrink(flat, number) for number in range(WARM_UP_STARTS))
     trials = [solve(filled.problem, start, WARM_UP_TRIAL) for start in starts]
     best = min(trials, key=lambda solution: solution.costs[-1])
-    better = filled.expand(solve(filled.problem, best.flat, WARM_UP_REST).flat)
-    if is_better := explains(problem, better):
-        flat[:] = better
-    return is_better
+    end = solve(filled.problem, best.flat, WARM_UP_REST)
+    if not end.costs[-1] < filled.problem.zero_cost:
+        return None
+    flat[:] = filled.expand(end.flat)
+    return [position for position in range(len(flat)) if position != filled.longest]
 
 
 def improve_start(problem: Problem, flat: list[Array]) -> None:
