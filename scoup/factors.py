@@ -1,19 +1,14 @@
 """Working with factor matrices: normalise, match, reconstruct."""
 
 from collections.abc import Sequence
-from math import fsum, ldexp, prod
 
 import numpy as np
 
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.machine import run_chunks
 from scoup.records import Array, Factors
 
-# Cells whose residuals are in memory at a time, and how many of them share a row factor.
-RESIDUAL_STEP_CELLS = 1 << 16
-MAX_RESIDUAL_COLUMNS = 1 << 10
 # Rows whose columns are reordered at a time.
 BLOCK_ROWS = 1 << 12
 
@@ -47,56 +42,6 @@ def khatri_rao(factors: Sequence[Array]) -> Array:
     for factor in factors[1:]:
         product = (product[:, None, :] * factor[None, :, :]).reshape(-1, product.shape[1])
     return product
-
-
-def squared_error(
-    values: Array, mask: Array | None, factors: Sequence[Array], exponent: int = 0
-) -> float:
-    """``|W * (X / 2^exponent - [[factors]])|^2`` from the residuals, in float64.
-
-    One pass over a dense array, :data:`RESIDUAL_STEP_CELLS` cells at a time.
-
-    >>> squared_error(np.ones((2, 2, 2)), None, [np.ones((2, 1))] * 3, exponent=1)
-    2.0
-    """
-    doubles = [factor.astype(np.float64, copy=False) for factor in factors]
-    # Trailing modes up to about a thousand cells form the columns, all others the rows.
-    split = values.ndim - 1
-    while split > 1 and prod(values.shape[split - 1 :]) <= MAX_RESIDUAL_COLUMNS:
-        split -= 1
-    cells = values.reshape(-1, prod(values.shape[split:]))
-    known = None if mask is None else mask.reshape(cells.shape)
-    right = khatri_rao(doubles[split:]).T
-    step = max(1, RESIDUAL_STEP_CELLS // cells.shape[1])
-    parts = [0.0] * -(-len(cells) // step)
-
-    def set_part(number: int) -> None:
-        rows = slice(number * step, min((number + 1) * step, len(cells)))
-        left = np.ones((1, 1))
-        index = np.unravel_index(np.arange(rows.start, rows.stop), values.shape[:split])
-        for factor, mode_index in zip(doubles[:split], index, strict=True):
-            left = left * factor.take(mode_index, axis=0)
-        error = left @ right
-        np.subtract(_in_units(cells[rows], exponent), error, out=error)
-        if known is not None:
-            error *= known[rows]
-        parts[number] = float(np.einsum("ij,ij->", error, error))
-
-    def work(first: int, last: int) -> None:
-        for number in range(first, last):
-            set_part(number)
-
-    run_chunks(len(parts), work, values.size * right.shape[0])
-    return fsum(parts)
-
-
-def _in_units(values: Array, exponent: int) -> Array:
-    """Return ``values / 2^exponent`` in float64; ``ldexp`` alone takes longer than a residual."""
-    if not exponent:
-        return values
-    if abs(exponent) < np.finfo(np.float64).maxexp:
-        return values * np.float64(ldexp(1.0, -exponent))
-    return np.ldexp(values.astype(np.float64), -exponent)
 
 
 def wrap(

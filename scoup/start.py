@@ -14,6 +14,7 @@ from scoup.kernels.eigen import leading_eigenvectors
 from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.solvers import Solution, Stopping, _compiled, als
+from scoup.solvers._filled import Filled
 from scoup.specs import FitSpec
 from scoup.terms import Problem, grams_of
 
@@ -75,6 +76,9 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
         return [np.zeros((n, spec.rank), problem.data.dtype) for n in problem.data.sizes]
     if spec.init != "parafac":
         return with_sides(problem, draws[0]())
+    if (filled := Filled.of(problem, spec.rank)) is not None:
+        small = [partial(_shrunk, filled, draw) for draw in draws]
+        return filled.expand(begin(filled.problem, spec, small, seed))
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
     first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
     modes = parafac(problem, spec.rank, [*first, *draws])
@@ -82,6 +86,10 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     size = NEW_NONNEGATIVE_SIZE if problem.constraints.nonnegative else 1.0
     modes = with_new_directions(modes, generator(seed, "start", "directions"), size)
     return with_sides(problem, problem.constraints.absolute(modes))
+
+
+def _shrunk(filled: Filled, draw: Draw) -> list[Array]:
+    return filled.shrink(draw())
 
 
 def with_new_directions(

@@ -12,7 +12,7 @@ with one G for all rows where everything is observed, and one for each row where
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import frexp, isfinite, ldexp, prod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from scoup import kernels
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import Block, CoupledData, HeldOut, Observed
 from scoup.errors import ScoupError
-from scoup.factors import khatri_rao, squared_error
+from scoup.factors import khatri_rao
 from scoup.records import Array, Factors
 from scoup.streamed import SolveRows, StreamedTensor
 from scoup.tensor import SparseTensor
@@ -105,12 +105,11 @@ class DenseTerm(Term):
         self.shape = block.shape
         self._longest = int(np.argmax(self.shape))
         self._values = _as_three_way(block.values, self._longest)
-        self._mask = None
+        self._observed = None
         if block.mask is not None:
-            numbers = np.asarray(block.mask).astype(block.values.dtype)
-            self._mask = _as_three_way(numbers, self._longest)
+            self._observed = _packed(_as_three_way(np.asarray(block.mask), self._longest))
         self._partial: tuple[Array, Array] | None = None
-        self._partial_mask: tuple[Array, Array] | None = None
+        self._partial_gram: tuple[Array, Array] | None = None
 
     def _product(self, factors: Sequence[Array], mode: int) -> Array:
         longest = factors[self._longest]
@@ -122,29 +121,30 @@ class DenseTerm(Term):
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""
-        if self._mask is None:
+        if self._observed is None:
             return super().gram(flat, grams, position)
-        pairs = [_pairs(flat[k]) for k in self.factors]
-        mode = self.factors.index(position)
+        own, (long_bits, other_bits) = self.factors, self._observed
+        mode = own.index(position)
+        pairs = [_pairs(flat[k]) if n != self._longest else flat[k] for n, k in enumerate(own)]
+        longest = pairs[self._longest]
         if mode == self._longest:
-            packed = kernels.spread(self._mask, self._others(pairs))
+            outer = self._others(pairs)
+            packed = kernels.sum_picked(long_bits, outer.reshape(-1, outer.shape[2]))
         else:
-            longest = flat[self.factors[self._longest]]
-            if self._partial_mask is None or self._partial_mask[0] is not longest:
-                self._partial_mask = (longest, kernels.contract(self._mask, pairs[self._longest]))
-            packed = _contract_rest(self._partial_mask[1], pairs, self._longest, mode)
+            if self._partial_gram is None or self._partial_gram[0] is not longest:
+                self._partial_gram = longest, kernels.sum_picked(other_bits, _pairs(longest))
+            packed = _contract_rest(self._partial_gram[1], pairs, self._longest, mode)
         return _unpack(packed, flat[position].shape[1])
 
     def residual_loss(self, factors: Sequence[Array]) -> float:
         """See :meth:`Term.residual_loss`; one pass over the cells, some of them at a time."""
-        values = self._values.reshape(self.shape)
-        mask = None if self._mask is None else self._mask.reshape(self.shape)
-        return squared_error(values, mask, factors, self.exponent)
+        values, mask = self._values.reshape(self.shape), self.block.mask
+        return kernels.squared_error(values, cast(Array | None, mask), factors, self.exponent)
 
     def _others(self, factors: Sequence[Array]) -> Array:
         """Khatri-Rao product of all factors but the longest, of shape (pre, post, F)."""
-        ones = np.ones((1, factors[0].shape[1]), dtype=factors[0].dtype)
         before, after = factors[: self._longest], factors[self._longest + 1 :]
+        ones = np.ones_like((before or after)[0][:1])
         left, right = khatri_rao(before or [ones]), khatri_rao(after or [ones])
         return left[:, None, :] * right[None, :, :]
 
@@ -192,7 +192,7 @@ class SparseTerm(Term):
         """See :meth:`Term.residual_loss`; zeros that are not listed enter as Gram matrices."""
         block = self.block
         if prod(block.shape) <= MAX_DENSE_CELLS:
-            return squared_error(*block.to_dense(), factors, self.exponent)
+            return kernels.squared_error(*block.to_dense(), factors, self.exponent)
         values, mask = block.values, block.mask
         assert isinstance(values, SparseTensor)
         if isinstance(mask, Observed):
@@ -492,6 +492,13 @@ def _as_three_way(values: Array, mode: int) -> Array:
     """View a C-contiguous array as (pre, size of mode, post)."""
     shape = values.shape
     return values.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
+
+
+def _packed(mask: Array) -> tuple[Array, Array]:
+    """Pack a mask (pre, n, post) by rows of the middle mode, and by all others; a bit per cell."""
+    n = mask.shape[1]
+    by_others = kernels.pack_bits(mask.transpose(0, 2, 1).reshape(-1, n))
+    return kernels.transpose_bits(by_others, n), by_others
 
 
 def _contract_rest(partial: Array, factors: Sequence[Array], longest: int, mode: int) -> Array:

@@ -4,11 +4,13 @@ Results do not depend on the number of threads (:func:`scoup.machine.threads`), 
 may be called from several Python threads at once.
 """
 
+from scoup.kernels.bits import pack_bits, sum_picked, transpose_bits
 from scoup.kernels.dense import contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract, select_cells
 from scoup.kernels.fibres import Fibres, arrange
 from scoup.kernels.marginals import densities
 from scoup.kernels.nonnegative import solve_nonnegative
+from scoup.kernels.residuals import squared_error
 from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities
 
@@ -25,6 +27,7 @@ __all__ = [
     "long_gram",
     "model_at",
     "mttkrp",
+    "pack_bits",
     "product",
     "row_grams",
     "select_cells",
@@ -32,4 +35,7 @@ __all__ = [
     "solve_rows",
     "sparse_densities",
     "spread",
+    "squared_error",
+    "sum_picked",
+    "transpose_bits",
 ]

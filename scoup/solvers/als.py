@@ -2,12 +2,14 @@
 
     [A (.) B; M]^+ = (A'A * B'B + M'M)^+ [(A (.) B)', M']
 
-Missing cells are left out exactly: each row then has its own F x F system. They also slow the
-sweeps down, so with them each sweep starts further along the last step (:class:`Strides`). Without
-missing cells the iterates are those of Algorithm 1.
+Missing cells are left out exactly: each row then has its own F x F system. Such sweeps cost more
+and converge more slowly. So a start that explains nothing is first improved on a small complete
+problem (:class:`~scoup.solvers._filled.Filled`), and each sweep starts further along the last step
+(:class:`~scoup.solvers._strides.Strides`). Without missing cells the iterates are those of
+Algorithm 1.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -19,6 +21,8 @@ from scoup.constraints import Constraints
 from scoup.kernels.loop import Limits
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
+from scoup.solvers._filled import Filled, explains, pays
+from scoup.solvers._strides import Strides
 from scoup.streamed import SolveRows
 from scoup.terms import (
     MAX_CANCELLATION,
@@ -32,12 +36,10 @@ from scoup.terms import (
 
 COMPRESSIBLE = CONSTRAINABLE = True
 
-# With missing cells: plain sweeps before the first stride, lengths of strides in multiples of the
-# last step, and by how much an accepted or rejected stride changes them.
-PLAIN_SWEEPS_FIRST = 3
-FIRST_STRIDE, LONGEST_STRIDE = 0.5, 3.0
-GROWTH, SHRINKAGE = 1.5, 0.3
-
+# Sweeps over the small problem that stands for one with missing cells: from each of a few starts,
+# since one may end in a poor local minimum, and from the best of them.
+WARM_UP_STARTS = 4
+WARM_UP_TRIAL, WARM_UP_REST = Stopping(20, 1e-4), Stopping(500, 1e-6)
 # A sweep that raises the cost by more than this multiple of rounding errors is undone, unless the
 # last factors take too much memory to be kept.
 MAX_RISE = 1e3
@@ -94,11 +96,11 @@ def solve(
         costs, reason = _compiled.sweep(problem, flat, stopping, limits)
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
-    grams, floor, bounds = grams_of(flat), problem.rounding, problem.constraints
-    updates = bounds.choose(update, bounded, len(flat))
+    strides, floor, bounds = None, problem.rounding, problem.constraints
+    if problem.masked and update is least_squares:
+        strides = Strides(flat, bounds.nonnegative, near=warm_up(problem, flat))
+    grams, updates = grams_of(flat), bounds.choose(update, bounded, len(flat))
     keep_last = sum(factor.nbytes for factor in flat) <= MAX_KEPT_BYTES
-    strided = problem.masked and update is least_squares
-    strides = Strides(flat, bounds.nonnegative) if strided else None
     for _ in range(stopping.max_iter - len(costs)):
         last_flat = list(flat) if keep_last else []
         order = strides.set_out(flat, grams) if strides else None
@@ -113,6 +115,37 @@ def solve(
         if reason := stopping.reason(costs, floor):
             break
     return Solution(flat, costs, reason or "max_iter")
+
+
+def warm_up(problem: Problem, flat: list[Array]) -> list[int] | None:
+    """Replace a start that explains nothing, in place, by the end of sweeps over a small problem.
+
+    Return the order of the first sweep if the start is close to a minimum then. The longest factor
+    of the small problem's end needs no update yet. Small and sparse problems stay as they are.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat = [np.full((n, 1), 100.0) for n in (30, 800, 3)]
+    >>> known = np.random.default_rng(0).random((30, 800, 3)) < 0.9
+    >>> warm_up(Problem.of(CoupledData(np.ones((30, 800, 3)), tensor_mask=known)), flat)
+    [0, 2]
+    >>> round(float(np.prod([factor[0, 0] for factor in flat])), 1)
+    1.0
+    """
+    if not pays(problem):
+        return None
+    if explains(problem, flat):
+        return list(range(len(flat)))
+    filled = Filled.of(problem, flat[0].shape[1])
+    if filled is None:
+        return None
+    starts = (filled.shrink(flat, number) for number in range(WARM_UP_STARTS))
+    trials = [solve(filled.problem, start, WARM_UP_TRIAL) for start in starts]
+    best = min(trials, key=lambda solution: solution.costs[-1])
+    end = solve(filled.problem, best.flat, WARM_UP_REST)
+    if not end.costs[-1] < filled.problem.zero_cost:
+        return None
+    flat[:] = filled.expand(end.flat)
+    return [position for position in range(len(flat)) if position != filled.longest]
 
 
 def improve_start(problem: Problem, flat: list[Array]) -> None:
@@ -269,55 +302,6 @@ class _RunningSum:
             self.total = scaled
         # A view may be of an array that a term caches for later.
         self._writable = self.total is not part or (reusable and part.flags.owndata)
-
-
-class Strides:
-    """Start each sweep further along the last step, and undo the sweep if the cost rose.
-
-    >>> flat = [np.ones((2, 1)), np.ones((3, 1))]
-    >>> strides = Strides(flat)
-    >>> strides.set_out(flat, grams_of(flat)), strides.accept(5.0, flat, [])
-    ([0, 1], True)
-    """
-
-    def __init__(self, flat: Sequence[Array], nonnegative: Set[int] = frozenset()) -> None:
-        self._nonnegative = nonnegative
-        self._length = FIRST_STRIDE
-        self._plain_left = PLAIN_SWEEPS_FIRST
-        self._order = list(range(len(flat)))
-        # The first factor to be updated is never read: best the longest, whose products cost most.
-        self._longest_first = sorted(self._order, key=lambda n: -len(flat[n]))
-        self._cost = float("inf")
-        self._extrapolated = False
-        self._before_last: list[Array] = []
-        self._last: tuple[list[Array], list[Array]] = ([], [])
-
-    def set_out(self, flat: list[Array], grams: list[Array]) -> list[int]:
-        """Move factors and Grams to the start of the next sweep; return its order of updates."""
-        self._last = list(flat), list(grams)
-        self._extrapolated = not self._plain_left
-        if self._extrapolated:
-            flat[:] = [
-                factor + self._length * (factor - earlier)
-                for factor, earlier in zip(flat, self._before_last, strict=True)
-            ]
-            for position in self._nonnegative & set(self._order):
-                np.maximum(flat[position], 0, out=flat[position])
-            grams[:] = grams_of(flat)
-            self._order = self._longest_first
-        return self._order
-
-    def accept(self, cost: float, flat: list[Array], grams: list[Array]) -> bool:
-        """Accept the sweep that ended at ``cost``, or return to the factors before it."""
-        if self._extrapolated and cost > self._cost:
-            flat[:], grams[:] = self._last
-            self._plain_left, self._length = 1, SHRINKAGE * self._length
-            return False
-        if self._extrapolated:
-            self._length = min(GROWTH * self._length, LONGEST_STRIDE)
-        self._plain_left = max(self._plain_left - 1, 0)
-        self._before_last, self._cost = self._last[0], cost
-        return True
 
 
 def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
