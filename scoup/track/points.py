@@ -19,6 +19,7 @@ SAME_MEASURE: dict[str, tuple[str, dict[str, str]]] = {
     "single_snr": ("snr", {"control": "one component"}),
     "starts_snr": ("snr", {"control": "another start"}),
     "pinv_speedup": ("speedup", {}),
+    "others_seconds": ("seconds", {"contender": "other processes"}),
     "worker_gain": ("speedup", {"reference": "one worker"}),
     "share_of_best": ("explained_share", {"reference": "best fraction"}),
     "recovered_share": ("explained_share", {}),

@@ -6,6 +6,7 @@ from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.speedup import Spec, pinv
 from scoup.experiments.speedup.measure import (
     FULL_FITS,
+    OTHERS_SECONDS,
     SAMPLED,
     SAMPLED_AGAIN,
     SECONDS,
@@ -142,3 +143,18 @@ def null(value):
         at = {"contender": name, "components": 1, "rows": 10, "round": 0}
         metrics.append(CONTEXT.metric(pinv.PINV_SPEEDUP, value, **at))
     return metrics
+
+
+@pytest.mark.parametrize(("cores", "marked"), [(0.05, False), (1.3, True)])
+def test_a_busy_machine_is_marked_in_the_scorecard(cores, marked):
+    metrics = timed("reference", 1, 1, 1) + timed("als", 8, 1, 1) + timed(SAMPLED, 60, 1, 1)
+    taken = cores * sum(run.value for run in pick(metrics, "seconds"))
+    metrics.append(CONTEXT.metric(OTHERS_SECONDS, taken, round=0))
+    assert all(("busy machine" in claim.note) == marked for claim in claims(metrics))
+    assert any("1.3 cores" in claim.note for claim in claims(metrics)) == marked
+
+
+def test_time_of_other_processes_is_measured(metrics):
+    others = pick(metrics, "others_seconds")
+    assert [run.at["round"] for run in others] == [0, 1]
+    assert all(run.value >= 0 for run in others)
