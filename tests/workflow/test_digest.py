@@ -43,7 +43,7 @@ def test_a_stage_knows_the_modules_behind_its_script():
 
 def test_the_code_of_a_fit_can_be_read_in_an_afternoon():
     files = [digest._path(name) for name in digest.modules_of("fit")]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 9000
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 9500
 
 
 def test_a_package_counts_as_a_whole():
