@@ -45,7 +45,7 @@ test: lint ## static checks, then all tests (about 15 minutes on 2 cores)
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; 9 minutes)
 	$(BIN)/python -m tests.cluster.slurm install
 	$(BIN)/python -m tests.cluster.gridengine install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m cluster --durations=6 $(FLAGS) tests/cluster
+	$(BIN)/python -m pytest -m cluster --durations=6 $(FLAGS) tests/cluster
 
 lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from scoup.track.local import DATABASE
 from tests import served
 from tests.browser.mlflow import open_page, wait_for_charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.browser
 MIN_CHARTS = 3
 
 

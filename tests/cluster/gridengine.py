@@ -103,8 +103,10 @@ def up() -> None:
     for kind, folder in (("complexes", "centry"), ("usersets", "usersets")):
         _run(PROGRAMS / "spooldefaults", kind, SHARED / "util" / "resources" / folder)
     _run(PROGRAMS / "spooldefaults", "managers", "root")
-    _run("sge_qmaster")
-    _run("qconf", "-as", "localhost")
+    _call("sge_qmaster")
+    # On a busy machine the master is back before it listens.
+    is_added = lambda: not _call("qconf", "-as", "localhost").returncode  # noqa: E731
+    daemons.until(is_added, "the master", HOME)
     _run("qconf", "-Ae", _file("host", "".join(f"{k} {v}\n" for k, v in HOST.items())))
     _run("qconf", "-Ap", SHARED / "util" / "resources" / "pe" / "smp")
     _run("qconf", "-Aq", _file("queue", _changed(_run("qconf", "-sq"), QUEUE)))
@@ -158,10 +160,14 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **VARIABLES}
 
 
-def _run(*words: str | Path) -> str:
-    done = subprocess.run(
+def _call(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         words, env=_environment(), capture_output=True, text=True, check=False, timeout=60
     )
+
+
+def _run(*words: str | Path) -> str:
+    done = _call(*words)
     if done.returncode:
         raise SystemExit(f"{words[0]} failed: {done.stdout}{done.stderr}; see {HOME}.")
     return done.stdout

@@ -17,7 +17,7 @@ from tests.cluster.conftest import Run, until
 from tests.workflow.conftest import snakemake, succeeded
 from tests.workflow.test_corridor import without_extracted
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.cluster
 
 CELLS = int(os.environ.get("SCOUP_TEST_CELLS", "1000000"))
 SHARDS, PARTS = 16, 4

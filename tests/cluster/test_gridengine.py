@@ -11,7 +11,7 @@ from tests.cluster.conftest import METRICS, TARGET, Run, until
 from tests.workflow.conftest import ROOT
 from tests.workflow.test_runs import digests
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("gridengine")]
+pytestmark = pytest.mark.cluster
 
 
 def run_of(grid, folder, target, **options):

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.conftest import FIT, METRICS, TARGET, Run, until
 from tests.workflow.test_runs import digests
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.cluster
 
 # Submissions that rebuild METRICS from FIT: both fits as one group, the merge, the experiment.
 SUBMISSIONS = 3

@@ -15,7 +15,7 @@ from scoup.seeds import generator
 from tests.test_dist import build
 from tests.workflow.test_runs import digests
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.cluster
 TARGET = "results/plot/accuracy.svg"
 
 
