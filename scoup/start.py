@@ -154,15 +154,17 @@ def algebraic_modes(
     block = data.blocks[0]
     if block.is_sparse or block.mask is not None or np.sort(data.shape)[-2] < rank:
         return None
-    # The longer mode's subspace is that of the tensor projected on the shorter one's, which leaves
-    # a small Gram matrix.
     row, column = np.argsort(data.shape, kind="stable")[-2:]
     values = np.moveaxis(np.asarray(block.values, dtype=np.float64), (row, column), (0, 1))
     other_sizes = values.shape[2:]
     lines = values.reshape(values.shape[0], -1)
     left = _leading(lines, rank)
     short = (left.T @ lines).reshape(rank, values.shape[1], -1).transpose(1, 0, 2)
-    right = _leading(short.reshape(len(short), -1), rank)
+    # The subspace of a very long mode is that of the projected tensor, which leaves a small Gram
+    # matrix; of other modes it is that of the whole tensor, which noise disturbs less.
+    is_long = values.shape[1] ** 2 >= values.size
+    whole = short if is_long else values.reshape(*values.shape[:2], -1).transpose(1, 0, 2)
+    right = _leading(whole.reshape(len(whole), -1), rank)
     core = np.tensordot(short, right, axes=(0, 0)).transpose(0, 2, 1)
     mixed = core @ generator(seed, "start", "mixture").standard_normal((core.shape[2], 2))
     try:
