@@ -68,8 +68,20 @@ def _fit(axes: Axes, table: pd.DataFrame) -> None:
     rows = table[table.name == "block_fit"]
     for number, (label, curve) in enumerate(_curves(rows.block + rows.parts, rows)):
         style.curve(axes, curve, "rank", number, label)
-    axes.set_ylabel("share of squares explained")
-    axes.legend()
+    axes.set_ylabel("share explained")
+    _legend_above(axes)
+
+
+def _legend_above(axes: Axes) -> None:
+    """Put the legend of many curves where none of them can be."""
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.02, 1.0),
+        ncols=2,
+        columnspacing=0.8,
+        handlelength=1.4,
+        fontsize=7,
+    )
 
 
 def _curves(labels: pd.Series, rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -98,14 +110,7 @@ def _stable(axes: Axes, table: pd.DataFrame) -> None:
         style.curve(axes, curve, "rank", number, label)
     axes.set_ylim(-0.03, 1.03)
     axes.set_ylabel("factor match score")
-    axes.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.02, 1.0),
-        ncols=2,
-        columnspacing=0.8,
-        handlelength=1.4,
-        fontsize=7,
-    )
+    _legend_above(axes)
 
 
 def _core(axes: Axes, table: pd.DataFrame) -> None:
