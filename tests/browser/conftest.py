@@ -30,6 +30,7 @@ class Browser:
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)
         self.driver.get(address)
+        self.until("return document.readyState === 'complete'")
 
     def run(self, script, *arguments):
         """Run a script in the page and return its result."""
