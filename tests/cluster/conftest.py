@@ -24,9 +24,9 @@ METRICS = "results/experiments/accuracy/brainq/seed0.json"
 FIT = "results/fit/brainq/whole/scoup/seed0"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster():
-    """Two nodes, up and idle."""
+    """Two nodes, up and idle, that know no jobs of other modules."""
     reason = slurm.why_not()
     if reason:
         pytest.skip(reason)
