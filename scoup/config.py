@@ -110,9 +110,9 @@ def _check_names(key: str, spec: ExperimentSpec, defined: Mapping[str, Config]) 
     for section in ("datasets", "variants", "plans"):
         for name in getattr(spec, section, []):
             _check_known(f"{key}.{section}", name, defined[section])
-    for setting in ("plan", "baseline"):
-        if hasattr(spec, setting):
-            _check_known(f"{key}.{setting}", getattr(spec, setting), defined["plans"])
+    for setting in experiments.PLAN_SETTINGS:
+        if (name := getattr(spec, setting, None)) is not None:
+            _check_known(f"{key}.{setting}", name, defined["plans"])
 
 
 def _check_known(key: str, name: str, known: Iterable[str]) -> None:

@@ -28,6 +28,9 @@ from scoup.records import Claim, Metric
 from scoup.report import Findings
 from scoup.specs import ExperimentSpec
 
+# Settings of experiments that name one plan.
+PLAN_SETTINGS = ("plan", "baseline", "nonnegative")
+
 
 def names() -> tuple[str, ...]:
     """Return the names of all experiments."""
@@ -102,7 +105,7 @@ def parts_of(name: str, spec: ExperimentSpec) -> list[str]:
 
 def plans_of(spec: Any) -> list[str]:
     """Return the plans that an experiment names as plans, plan and so on, each once."""
-    single = [getattr(spec, key, None) for key in ("plan", "baseline", "nonnegative")]
+    single = [getattr(spec, key, None) for key in PLAN_SETTINGS]
     return list(dict.fromkeys([*getattr(spec, "plans", []), *filter(None, single)]))
 
 
