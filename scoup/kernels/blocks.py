@@ -11,7 +11,7 @@ import numpy as np
 
 from scoup.kernels.dense import contract_span, spread_rows
 from scoup.kernels.lanes import add, add_scaled, lane_mask, load, multiply, store
-from scoup.kernels.rows import jit
+from scoup.kernels.rows import fill, jit
 from scoup.records import Array
 
 WIDTH = 8  # numbers in a vector; a larger rank takes several
@@ -58,14 +58,6 @@ class State(NamedTuple):
     grams: Array
     partials: Array
     fresh: Array
-
-
-@jit
-def fill(matrix, number):
-    """Set every entry, by loops: numba compiles an assignment to a slice for ten times as long."""
-    for i in range(matrix.shape[0]):
-        for c in range(matrix.shape[1]):
-            matrix[i, c] = number
 
 
 @jit

@@ -22,7 +22,7 @@ from scoup.kernels.lanes import (
     sum_lanes,
     zero_lanes,
 )
-from scoup.kernels.rows import MIN_PIVOT, jit
+from scoup.kernels.rows import MIN_PIVOT, fill, jit
 from scoup.machine import run_chunks
 from scoup.records import Array
 
@@ -128,14 +128,6 @@ def pass_rows(system, rhs, least_gain, lanes, out):
     for i in range(len(out)):
         for f in range(len(gram)):
             out[i, f] = rows[f, i]
-
-
-@jit
-def fill(matrix, number):
-    """Set every entry."""
-    for i in range(matrix.shape[0]):
-        for c in range(matrix.shape[1]):
-            matrix[i, c] = number
 
 
 @jit

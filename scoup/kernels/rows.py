@@ -43,6 +43,14 @@ MIN_PIVOT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 3e-4}
 jit = njit(cache=True, nogil=True)
 
 
+@jit
+def fill(matrix, number):
+    """Set every entry, by loops: numba compiles an assignment to a slice for ten times as long."""
+    for i in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            matrix[i, c] = number
+
+
 def width_for(rank: int) -> int:
     """Return the narrowest width that holds ``rank`` columns, or the widest there is.
 

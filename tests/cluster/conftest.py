@@ -24,26 +24,25 @@ METRICS = "results/experiments/accuracy/brainq/seed0.json"
 FIT = "results/fit/brainq/whole/scoup/seed0"
 
 
+def started(scheduler):
+    """Yield a scheduler while it is up; skip the test where it cannot be started."""
+    if reason := scheduler.why_not():
+        pytest.skip(reason)
+    scheduler.up()
+    yield scheduler
+    scheduler.down()
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes, up and idle, that know no jobs of other modules."""
-    reason = slurm.why_not()
-    if reason:
-        pytest.skip(reason)
-    slurm.up()
-    yield slurm
-    slurm.down()
+    yield from started(slurm)
 
 
 @pytest.fixture(scope="session")
 def grid():
     """A Grid Engine with one host."""
-    reason = gridengine.why_not()
-    if reason:
-        pytest.skip(reason)
-    gridengine.up()
-    yield gridengine
-    gridengine.down()
+    yield from started(gridengine)
 
 
 @pytest.fixture(scope="session")

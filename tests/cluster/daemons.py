@@ -16,6 +16,15 @@ def missing(commands: Sequence[str]) -> list[str]:
     return [command for command in commands if shutil.which(command) is None]
 
 
+def why_not(name: str, commands: Sequence[str], module: str) -> str:
+    """Return why a scheduler cannot be started here, or an empty string."""
+    if os.geteuid() != 0:
+        return "starting a cluster needs root"
+    if absent := missing(commands):
+        return f"{name} is not installed ({', '.join(absent)} missing): python -m {module} install"
+    return ""
+
+
 def install(name: str, packages: Sequence[str], commands: Sequence[str]) -> None:
     """Install packages with apt, or print why the tests will be skipped."""
     if not missing(commands):

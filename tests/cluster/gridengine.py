@@ -70,12 +70,7 @@ QUEUE = {
 
 def why_not() -> str:
     """Return why no Grid Engine can be started here, or an empty string."""
-    if os.geteuid() != 0:
-        return "starting a cluster needs root"
-    if absent := daemons.missing(COMMANDS):
-        hint = "python -m tests.cluster.gridengine install"
-        return f"Grid Engine is not installed ({', '.join(absent)} missing): {hint}"
-    return ""
+    return daemons.why_not("Grid Engine", COMMANDS, "tests.cluster.gridengine")
 
 
 def install() -> None:
@@ -105,8 +100,7 @@ def up() -> None:
     _run(PROGRAMS / "spooldefaults", "managers", "root")
     _call("sge_qmaster")
     # On a busy machine the master is back before it listens.
-    is_added = lambda: not _call("qconf", "-as", "localhost").returncode  # noqa: E731
-    daemons.until(is_added, "the master", HOME)
+    daemons.until(lambda: not _call("qconf", "-as", "localhost").returncode, "the master", HOME)
     _run("qconf", "-Ae", _file("host", "".join(f"{k} {v}\n" for k, v in HOST.items())))
     _run("qconf", "-Ap", SHARED / "util" / "resources" / "pe" / "smp")
     _run("qconf", "-Aq", _file("queue", _changed(_run("qconf", "-sq"), QUEUE)))

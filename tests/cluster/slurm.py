@@ -65,11 +65,8 @@ PartitionName=all Nodes={names} Default=YES LLN=YES MaxTime=INFINITE State=UP
 
 def why_not() -> str:
     """Return why no cluster can be started here, or an empty string."""
-    if os.geteuid() != 0:
-        return "starting a cluster needs root"
-    if absent := daemons.missing(COMMANDS):
-        hint = "python -m tests.cluster.slurm install"
-        return f"Slurm is not installed ({', '.join(absent)} missing): {hint}"
+    if reason := daemons.why_not("Slurm", COMMANDS, "tests.cluster.slurm"):
+        return reason
     if CONFIG.exists() and not CONFIG.read_text().startswith(MARK):
         return f"this machine has a Slurm already ({CONFIG})"
     return ""

@@ -1,4 +1,4 @@
-"""How well unseen things are told apart, next to ridge regression and chance."""
+"""How well unseen things are distinguished, next to ridge regression and chance."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
