@@ -12,7 +12,7 @@ from scoup import kernels
 from scoup.kernels import rows
 from scoup.kernels.fibres import read_only
 from scoup.machine import run_chunks, serial_blas
-from scoup.solvers.als import solve_normal
+from scoup.normal import solve_normal
 from scoup.terms import grams_of
 
 

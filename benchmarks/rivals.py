@@ -21,8 +21,8 @@ from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Run
 from benchmarks.peers import pyttb_dense, pyttb_sparse
 from scoup import CoupledData
+from scoup.normal import pseudoinverse
 from scoup.records import Array
-from scoup.solvers.als import pseudoinverse
 from scoup.start import with_sides
 from scoup.terms import Problem, block_losses, grams_of, weighted
 

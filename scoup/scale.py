@@ -7,8 +7,8 @@ import numpy as np
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.factors import mode_scales
 from scoup.kernels import solve_nonnegative
+from scoup.normal import pseudoinverse
 from scoup.records import Array
-from scoup.solvers.als import pseudoinverse
 from scoup.terms import Term, grams_of, shortest
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoup import CoupledData, start
+from scoup import CoupledData, normal, start
 from scoup.constraints import UNCONSTRAINED
 from scoup.kernels import loop
 from scoup.kernels.singular import pseudoinverse
@@ -121,9 +121,9 @@ def test_pseudoinverses_are_those_of_the_plain_path(rank, rows, spread, seed):
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((rows, rank)) * 10.0 ** (spread * rng.standard_normal(rank))
     gram = columns.T @ columns
-    plain = als.pseudoinverse(gram)
-    cutoff = als.CUTOFF_EPS * rank * np.finfo(float).eps
-    compiled = pseudoinverse(gram, cutoff, als.MAX_SCALE_RATIO)
+    plain = normal.pseudoinverse(gram)
+    cutoff = normal.CUTOFF_EPS * rank * np.finfo(float).eps
+    compiled = pseudoinverse(gram, cutoff, normal.MAX_SCALE_RATIO)
     np.testing.assert_allclose(compiled, plain, rtol=1e-6, atol=1e-6 * np.abs(plain).max())
 
 

@@ -17,8 +17,8 @@ from scoup.kernels import fibres as fibres_module
 from scoup.kernels import sparse
 from scoup.kernels.eigen import leading_eigenvectors
 from scoup.machine import serial_blas, threads
+from scoup.normal import solve_normal
 from scoup.seeds import generator
-from scoup.solvers.als import solve_normal
 
 SETTINGS = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

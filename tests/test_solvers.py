@@ -10,9 +10,9 @@ from scoup.coupled import Block
 from scoup.factors import factor_match_score, khatri_rao, wrap
 from scoup.listing import load, members
 from scoup.metrics import cost
+from scoup.normal import pseudoinverse, solve_normal
 from scoup.solvers import Stopping, als, opt
 from scoup.solvers import _lbfgs as lbfgs
-from scoup.solvers.als import pseudoinverse, solve_normal
 from scoup.terms import DenseTerm, Problem, block_losses, grams_of, terms_of
 from tests.planted import as_sparse, cp, hide, planted, problems, starts
 

@@ -8,6 +8,7 @@ import numpy as np
 from scoup.finishes import complete
 from scoup.finishes._covered import Covered
 from scoup.kernels import solve_nonnegative
+from scoup.normal import solve_normal
 from scoup.records import Array
 from scoup.solvers import Update, als
 from scoup.specs import MergeSpec
@@ -105,5 +106,5 @@ def least_squares_of_kept(
         if nonnegative:
             solution[rows] = solve_nonnegative(systems, right, factor[rows])
         else:
-            solution[rows] = als.solve_normal(systems, right)
+            solution[rows] = solve_normal(systems, right)
     return solution

@@ -1,4 +1,4 @@
-"""Singular systems of compiled sweeps, as in :func:`scoup.solvers.als.solve_singular`."""
+"""Singular systems of compiled sweeps, as in :func:`scoup.normal.solve_singular`."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def solve_singular(gram, rhs, cutoff, max_scale_ratio, factor):
 
 @jit
 def pseudoinverse(gram, cutoff, max_scale_ratio):
-    """Pseudoinverse of a positive semidefinite matrix; see :func:`scoup.solvers.als.pseudoinverse`.
+    """Pseudoinverse of a positive semidefinite matrix; see :func:`scoup.normal.pseudoinverse`.
 
     >>> pseudoinverse(np.diag(np.array([4.0, 0.0])), 1e-14, 1e3).tolist()
     [[0.25, 0.0], [0.0, 0.0]]

@@ -1,0 +1,117 @@
+"""Normal equations of a factor: one F x F system for all rows, or one per row."""
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.linalg import lapack
+
+from scoup import kernels
+from scoup.records import Array
+
+# Eigenvalues of a scaled Gram matrix below this multiple of F eps are rounding errors.
+CUTOFF_EPS = 10
+# An inverse beyond this share of the range of a type is multiplied in float64.
+MAX_INVERSE = 1e-10
+# Largest ratio of column sizes up to which singular systems get their minimum-norm solution.
+MAX_SCALE_RATIO = 1e3
+# Singular systems that are solved at a time, to save memory.
+SINGULAR_STEP_SYSTEMS = 4096
+
+
+def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
+    """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one per row (I, F, F).
+
+    Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma,
+    unless the rows of ``old`` are better: see :func:`solve_singular`.
+
+    >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
+    [[2.0, 0.0]]
+    """
+    if gram.ndim == 2:
+        return _solve_shared(gram, rhs, old)
+    rows, singular = kernels.solve_rows(gram, rhs)
+    steps = -(-int(singular.sum()) // SINGULAR_STEP_SYSTEMS) or 1
+    for block in np.array_split(np.flatnonzero(singular), steps):
+        before = None if old is None else old[block]
+        rows[block] = solve_singular(gram[block], rhs[block], before)
+    return rows
+
+
+def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
+    """Solve with one Gram matrix, by Cholesky after scaling to a unit diagonal if that is safe."""
+    gram = gram.astype(np.float64, copy=False)
+    scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    smallest = kernels.MIN_PIVOT[rhs.dtype] * scale.max()
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > smallest)
+    # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
+    factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
+    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
+        return solve_singular(gram, rhs, old)
+    whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
+    if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
+        return _times(rhs, whole).astype(rhs.dtype)
+    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
+
+
+def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:
+    """Solve ``M G = R`` by pseudoinverses; no row is worse than that of ``old``.
+
+    A direction that is cut off may hold more than rounding errors. A row that loses by that keeps
+    its old part of it: ``m = m_old + (r - m_old G) G^+``.
+
+    >>> solve_singular(np.diag([1.0, 0.0]), np.array([[2.0, 0.0]]), np.array([[0.0, 3.0]])).tolist()
+    [[2.0, 0.0]]
+    """
+    inverse = pseudoinverse(gram, rhs.dtype)
+    rows = _times(rhs, inverse)
+    if old is not None:
+        worse = _objective(gram, rhs, rows) > _objective(gram, rhs, old)
+        moved = old + _times(rhs - _times(old, gram), inverse)
+        rows = np.where(worse[:, None], moved, rows)
+    return np.ascontiguousarray(rows, dtype=rhs.dtype)
+
+
+def _times(rows: Array, matrices: Array) -> Array:
+    """Multiply rows (I, F) by one matrix (F, F), or each by its own (I, F, F), in float64."""
+    double = rows.astype(np.float64, copy=False)
+    if matrices.ndim == 2:
+        return double @ matrices
+    return np.einsum("if,ifg->ig", double, matrices)
+
+
+def _objective(gram: Array, rhs: Array, rows: Array) -> Array:
+    """``m G m' - 2 r m'`` of each row: its squared error but for a constant."""
+    return np.einsum("if,if->i", _times(rows, gram) - 2.0 * rhs, rows, dtype=np.float64)
+
+
+def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
+    """Pseudoinverse of positive semidefinite matrices (..., F, F) made of data in ``precision``.
+
+    Rounding errors are recognised after scaling to a unit diagonal, so that components with small
+    columns are not mistaken for them.
+
+    >>> pseudoinverse(np.diag([4.0, 0.0, 2.0**-60])).diagonal().tolist() == [0.25, 0.0, 2.0**60]
+    True
+    """
+    gram = gram.astype(np.float64, copy=False)
+    diagonal = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 0.0)
+    cutoff = CUTOFF_EPS * gram.shape[-1] * np.finfo(precision).eps
+    # Columns that are rounding errors of others count as zero.
+    nonzero = diagonal > cutoff**2 * diagonal.max(axis=-1, keepdims=True)
+    # Powers of two, which change no digit.
+    exponents = np.rint(np.log2(np.where(nonzero, diagonal, 1.0)) / -2).astype(int)
+    scale = np.where(nonzero, np.ldexp(1.0, exponents), 0.0)
+    values, vectors = np.linalg.eigh(gram * scale[..., None, :] * scale[..., None])
+    vectors *= scale[..., None]
+    keep = values > cutoff * np.maximum(values[..., -1:], 0.0)
+    kept = np.where(keep[..., None, :], vectors, 0.0)
+    inverse = (kept / np.where(keep, values, 1.0)[..., None, :]) @ np.swapaxes(kept, -1, -2)
+    # Without the null space, in the original scale: solutions of minimum norm.
+    null_space, sizes = np.linalg.svd(np.where(keep[..., None, :], 0.0, vectors))[:2]
+    is_null = sizes > np.finfo(float).eps * gram.shape[-1] * sizes[..., :1]
+    # With columns of very different size the projection would lose all digits of the small ones.
+    smallest = np.where(nonzero, scale, np.inf).min(axis=-1, keepdims=True)
+    is_null &= scale.max(axis=-1, keepdims=True) <= MAX_SCALE_RATIO * smallest
+    null_space *= is_null[..., None, :]
+    inverse -= null_space @ (np.swapaxes(null_space, -1, -2) @ inverse)
+    inverse -= (inverse @ null_space) @ np.swapaxes(null_space, -1, -2)
+    return inverse
