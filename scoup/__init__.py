@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scoup import plot
+    from scoup.block import HeldOut, Observed
     from scoup.cells import Cells
-    from scoup.coupled import CoupledData, HeldOut, Observed
+    from scoup.coupled import CoupledData
     from scoup.errors import ScoupError, ScoupWarning
     from scoup.estimators import CMTF, SCOUP
     from scoup.noise import NoiseNormalizer
@@ -40,9 +41,9 @@ _HOME = {
     "Cells": "cells",
     "CoupledData": "coupled",
     "Factors": "records",
-    "HeldOut": "coupled",
+    "HeldOut": "block",
     "NoiseNormalizer": "noise",
-    "Observed": "coupled",
+    "Observed": "block",
     "ScoupError": "errors",
     "ScoupWarning": "errors",
     "SparseTensor": "tensor",

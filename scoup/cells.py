@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scoup.coupled import Block, CoupledData, Mask, Observed
+from scoup.block import Block, Mask, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Array
 from scoup.tensor import SparseTensor

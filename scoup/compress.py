@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 
 from scoup import kernels
-from scoup.coupled import Block, CoupledData
+from scoup.block import Block
+from scoup.coupled import CoupledData
 from scoup.records import Array
 
 # Directions whose share of the squared norm is below this are rounding, not data.

@@ -20,7 +20,8 @@ from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec
 from scoup.start import PARAFAC_SWEEPS, Draw, begin, candidates
-from scoup.terms import UNIT_HINT, Problem, Units, block_losses, model_losses
+from scoup.terms import Problem, block_losses, model_losses
+from scoup.units import UNIT_HINT, Units
 
 
 def fit(

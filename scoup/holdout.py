@@ -5,7 +5,8 @@ from math import prod
 
 import numpy as np
 
-from scoup.coupled import Block, CoupledData, HeldOut, Mask, Observed
+from scoup.block import Block, HeldOut, Mask, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Array
 from scoup.seeds import generator

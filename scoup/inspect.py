@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from scoup.coupled import Block, CoupledData, Dataset
+from scoup.block import Block
+from scoup.coupled import CoupledData, Dataset
 from scoup.formats import is_table
 from scoup.records import Array, Labels
 from scoup.roles import STATED, RoleGuess

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scoup import kernels
-from scoup.coupled import Block, CoupledData
+from scoup.block import Block
+from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.machine import serial_blas

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scoup import store
-from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.machine import SHARDS_MEMORY_BYTES
 from scoup.records import (

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from scoup import kernels, pipeline
-from scoup.coupled import CoupledData, HeldOut
+from scoup.block import HeldOut
+from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS

@@ -14,7 +14,8 @@ from scoup.kernels.singular import pseudoinverse
 from scoup.solvers import Stopping, _compiled, als
 from scoup.specs import FitSpec
 from scoup.start import begin, candidates
-from scoup.terms import Problem, Units
+from scoup.terms import Problem
+from scoup.units import Units
 from tests.planted import as_sparse, hide, planted, problems, starts
 
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-4}

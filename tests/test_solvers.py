@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CMTF, ScoupError, solvers
-from scoup.coupled import Block
+from scoup.block import Block
 from scoup.factors import factor_match_score, khatri_rao, wrap
 from scoup.listing import load, members
 from scoup.metrics import cost

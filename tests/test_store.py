@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from scoup import coupled, results, store
-from scoup.coupled import CoupledData, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.records import Factors, Fit, FitReport, Labels, Provenance, SourceFile
 from scoup.seeds import generator

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scoup.coupled import Block, CoupledData, Dataset
+from scoup.block import Block
+from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
 from scoup.experiments._suits import SUBJECT
 from scoup.records import Array, Labels

@@ -13,8 +13,9 @@ from math import ldexp, prod
 import numpy as np
 
 from scoup import kernels
+from scoup.block import Block
 from scoup.compress import Compression, compress
-from scoup.coupled import Block, CoupledData
+from scoup.coupled import CoupledData
 from scoup.kernels.eigen import leading_eigenvectors
 from scoup.machine import run_chunks
 from scoup.records import Array

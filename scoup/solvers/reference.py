@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoup.coupled import Block
+from scoup.block import Block
 from scoup.errors import ScoupError
 from scoup.factors import khatri_rao
 from scoup.records import Array

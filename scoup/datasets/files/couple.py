@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from scoup.coupled import CoupledData, Dataset, HeldOut, Observed
+from scoup.block import HeldOut, Observed
+from scoup.coupled import CoupledData, Dataset
 from scoup.datasets.files import Options, Source, mode_number, mode_of, paths, roles_of
 from scoup.datasets.files.labels import read_labels
 from scoup.errors import ScoupError
