@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import data, figures, rivals, stages, table
+from benchmarks import data, figures, ingest, rivals, stages, table
 from benchmarks import outcome as stored_outcome
 from benchmarks.curves import Check, Spread, exponent, lowest, ratio, reach, steepest
 from benchmarks.measure import summary
@@ -12,6 +12,7 @@ from benchmarks.parts.kernels import roofline
 from benchmarks.parts.missing import sooner
 from scoup import store
 from scoup.coupled import CoupledData
+from scoup.formats.tns import read_tns
 
 MACHINE = {
     "cpu": "a processor",
@@ -225,3 +226,12 @@ def test_the_page_of_the_benchmarks_has_the_markers_that_are_filled(tmp_path):
     table.fill(page, [stored()])
     stages.main(str(tmp_path), str(page))
     assert "| all | 0 | 0 | 0 | 0 |" in page.read_text()
+
+
+def test_lines_for_ingest_are_a_tensor_that_our_reader_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(ingest, "BLOCK_LINES", 300)
+    ingest.write_lines(tmp_path / "a.tns.gz", 1000, seed=0)
+    tensor = read_tns(tmp_path / "a.tns.gz")
+    assert all(most <= size for most, size in zip(tensor.shape, ingest.SHAPE, strict=True))
+    assert 990 <= tensor.nnz <= 1000
+    assert ingest.sharded(str(tmp_path / "a.tns.gz"))()["seconds"] > 0
