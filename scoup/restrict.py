@@ -39,9 +39,9 @@ def restrict(data: CoupledData, rows: Sequence[Array]) -> CoupledData:
 def restrict_tensor(
     tensor: ShardedTensor, indices: Sequence[Array]
 ) -> SparseTensor | ShardedTensor:
-    """Return the sub-tensor of sorted ``indices``, in one pass; see :func:`restrict`."""
+    """Return the sub-tensor of sorted ``indices``, in one pass at most; see :func:`restrict`."""
     pieces, shape, cells = list[Cells](), tuple(len(index) for index in indices), 0
-    stream = (parts[0] for parts in tensor.extract([indices]))
+    stream = tensor.cells_at(indices)
     for piece in stream:
         pieces.append(piece)
         cells += piece[1].size

@@ -9,7 +9,8 @@ problem (:class:`~scoup.solvers._filled.Filled`), and each sweep starts further 
 Algorithm 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -22,7 +23,6 @@ from scoup.records import Array
 from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
 from scoup.solvers._filled import Filled, explains, pays
 from scoup.solvers._strides import Strides
-from scoup.streamed import SolveRows
 from scoup.terms import (
     MAX_CANCELLATION,
     Problem,
@@ -176,12 +176,30 @@ def sweep(
     """
     order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
-    for count, position in enumerate(order, start=1):
-        change = update if callable(update) else update[position]
-        finished = _update_factor(terms, flat, grams, position, order[count:], change)
+    for finished in updates_of(terms, flat, grams, order, update):
         for number, loss in finished.items():
             losses[number] = loss
     return losses
+
+
+def updates_of(
+    terms: Sequence[Term],
+    flat: list[Array],
+    grams: list[Array],
+    order: Sequence[int],
+    update: Update | Sequence[Update] = least_squares,
+) -> Iterator[dict[int, float]]:
+    """Make the updates of a sweep; after each, yield the losses that no later one changes.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat = [np.ones((2, 1)) for _ in range(3)]
+    >>> terms = Problem.of(CoupledData(np.full((2, 2, 2), 5.0))).terms
+    >>> list(updates_of(terms, flat, grams_of(flat), [0, 1, 2]))
+    [{}, {}, {0: 0.0}]
+    """
+    for count, position in enumerate(order, start=1):
+        change = update if callable(update) else update[position]
+        yield _update_factor(terms, flat, grams, position, order[count:], change)
 
 
 def _update_factor(
@@ -220,7 +238,7 @@ def _update_factor(
     if on_disk is None:
         flat[position] = update(gram, rhs.total, flat[position])
     else:
-        solve = _row_solver(gram, rhs.total, flat[position], on_disk[1], update)
+        solve = RowSolver(gram, rhs.total, flat[position], on_disk[1], update)
         following = next(k for k in later if k in on_disk[0].factors)
         # The solved rows take the place of the right-hand sides, which each row needs once.
         out = rhs.total if rhs.is_free(flat[position].dtype) else None
@@ -232,19 +250,32 @@ def _update_factor(
     }
 
 
-def _row_solver(gram: Array, rest: Array, old: Array, weight: float, update: Update) -> SolveRows:
-    """Return the update for a range of rows, given what a tensor on disk adds to their sums.
+@dataclass(frozen=True, eq=False)
+class RowSolver:
+    """The update for a range of rows, given what a tensor on disk adds to their sums.
 
-    ``rest`` is the right-hand side of the other terms, if there are any.
+    ``rest`` is the right-hand side of the other terms, if there are any, ``old`` the factor before
+    the update, ``weight`` that of the tensor.
+
+    >>> solver = RowSolver(np.eye(1) * 2, np.ones((3, 1)), np.zeros((3, 1)), 1.0, least_squares)
+    >>> solver(slice(1, 2), np.array([[3.0]])).round(9).tolist()
+    [[2.0]]
     """
 
-    def solve(rows: slice, part: Array) -> Array:
-        rhs = (weight * part).astype(old.dtype, copy=False)
-        if rest.size:
-            rhs += rest[rows]
-        return update(gram if gram.ndim == 2 else gram[rows], rhs, old[rows])
+    gram: Array
+    rest: Array
+    old: Array
+    weight: float
+    update: Update
 
-    return solve
+    def __call__(self, rows: slice, part: Array) -> Array:
+        """Return the new rows."""
+        rhs = (self.weight * part).astype(self.old.dtype, copy=False)
+        if self.rest.size:
+            rhs += self.rest[rows]
+        return self.update(
+            self.gram if self.gram.ndim == 2 else self.gram[rows], rhs, self.old[rows]
+        )
 
 
 def _sum(left: Array, right: Array) -> Array:
