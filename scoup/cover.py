@@ -6,12 +6,13 @@ them from one part of the shards, and the merge gets them from the parts, one af
 
 from collections.abc import Sequence
 
+from scoup.batches import Cells
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.listing import load
 from scoup.merges._shared import sampled_rows
 from scoup.records import Array, Sample
-from scoup.sharded import Cells, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.specs import MergeSpec
 from scoup.tensor import SparseTensor
 

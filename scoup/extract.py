@@ -7,10 +7,11 @@ byte of what is fitted.
 
 from collections.abc import Sequence
 
+from scoup.batches import Cells
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Sample
-from scoup.sharded import Cells, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from scoup.batches import Cells
 from scoup.coupled import CoupledData
 from scoup.records import Array
 from scoup.shard import Modes, write_shards
-from scoup.sharded import Cells, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 # A cell of a restricted tensor in memory: coordinates, value, and what kernels sort.

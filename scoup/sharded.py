@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from scoup import store
+from scoup.batches import Cells, Finder, pick, stacked, within
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.kernels.columns import Batch, aligned_rows, cell_sums, run_sums
 from scoup.kernels.fibres import read_only
@@ -47,8 +48,6 @@ WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 8, 24
 # Rows of the leading mode that are solved at a time.
 BLOCK_ROWS = 1 << 15
 
-# Coordinates (N, n) and values (n,).
-Cells = tuple[Array, Array]
 # Sorted indices of each mode, and their cells, piece by piece.
 Extracted = tuple[Sequence[Array], list[Cells]]
 
@@ -164,7 +163,7 @@ class ShardedTensor(StreamedTensor):
         """Yield coordinates (N, n) and float64 values (n,) of each shard."""
 
         def work(shard: Shard) -> Cells:
-            coords, values = _stacked([(np.array(b.columns), b.values) for b in self.read(shard)])
+            coords, values = stacked([(np.array(b.columns), b.values) for b in self.read(shard)])
             return coords, values.astype(np.float64)
 
         return self._pass(work)
@@ -218,7 +217,7 @@ class ShardedTensor(StreamedTensor):
     def extract(self, samples: Sequence[Sequence[Array]]) -> Iterator[list[Cells]]:
         """Yield of each shard the cells of each sample, numbered by their positions in it."""
         masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
-        finders = [[_Finder(index) for index in indices] for indices in samples]
+        finders = [[Finder(index) for index in indices] for indices in samples]
 
         def work(shard: Shard) -> list[Cells]:
             parts: list[list[Cells]] = [[] for _ in samples]
@@ -228,8 +227,8 @@ class ShardedTensor(StreamedTensor):
                 for number, find in enumerate(finders):
                     bit = np.uint64(number)
                     chosen = hits[(member[hits] >> bit) & np.uint64(1) == 1]
-                    parts[number].append(_pick(batch, chosen, find))
-            return [_stacked(part) for part in parts]
+                    parts[number].append(pick(batch, chosen, find))
+            return [stacked(part) for part in parts]
 
         return self._pass(work)
 
@@ -246,7 +245,7 @@ class ShardedTensor(StreamedTensor):
     def joined(self, pieces: list[Cells], shape: Sequence[int]) -> SparseTensor:
         """Join pieces of one sample to a tensor in memory; the list is emptied."""
         empty = (np.empty((self.ndim, 0), np.int32), np.empty(0, self.dtype))
-        coords, values = _stacked([empty, *pieces])
+        coords, values = stacked([empty, *pieces])
         pieces.clear()
         return SparseTensor.from_owned_arrays(coords, values, shape)
 
@@ -334,7 +333,7 @@ class ShardedTensor(StreamedTensor):
         for first in range(span.start, span.stop, BLOCK_ROWS):
             rows = slice(first, min(first + BLOCK_ROWS, span.stop))
             out = padded_zeros(rows.stop - first, rank, np.float64)
-            run_sums(_within(cells, self.leading, rows), blocks, self.leading, first, out)
+            run_sums(within(cells, self.leading, rows), blocks, self.leading, first, out)
             yield rows, out[:, :rank]
 
     def _cell_products(
@@ -378,37 +377,3 @@ class ShardedTensor(StreamedTensor):
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-
-
-def _within(cells: Sequence[Batch], mode: int, rows: slice) -> list[Batch]:
-    """Return the cells, sorted by ``mode``, that lie in a range of its rows."""
-    cuts = [np.searchsorted(b.columns[mode], [rows.start, rows.stop]).tolist() for b in cells]
-    return [
-        Batch(tuple(column[first:last] for column in batch.columns), batch.values[first:last])
-        for batch, (first, last) in zip(cells, cuts, strict=True)
-        if first < last
-    ]
-
-
-class _Finder:
-    """Finds the positions of indices within a sample, whatever its order."""
-
-    def __init__(self, index: Array) -> None:
-        self._order = np.argsort(index, kind="stable")
-        self._sorted = np.asarray(index)[self._order]
-
-    def __call__(self, wanted: Array) -> Array:
-        return self._order[np.searchsorted(self._sorted, wanted)]
-
-
-def _pick(batch: Batch, chosen: Array, finders: Sequence[_Finder]) -> Cells:
-    """Return the chosen cells, with positions within a sample as coordinates."""
-    inside = np.empty((len(finders), chosen.size), np.int32)
-    for row, column, find in zip(inside, batch.columns, finders, strict=True):
-        row[:] = find(column[chosen])
-    return inside, batch.values[chosen]
-
-
-def _stacked(parts: Sequence[Cells]) -> Cells:
-    coords, values = zip(*parts, strict=True)
-    return np.concatenate(coords, axis=1), np.concatenate(values)
