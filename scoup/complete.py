@@ -21,6 +21,7 @@ from scoup.merges._shared import Matching
 from scoup.records import Array, Clock, Fit, Merged, Products, Request, Round, Sample
 from scoup.sharded import ShardedTensor
 from scoup.solvers import als
+from scoup.solvers._equations import RowSolver
 from scoup.specs import MergeSpec
 from scoup.streamed import SolveRows
 from scoup.terms import grams_of, terms_of
@@ -113,7 +114,7 @@ class SharedTensor(ShardedTensor):
         self, factors: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
     ) -> tuple[Array, Array]:
         """See :meth:`ShardedTensor.solve_rows`."""
-        assert isinstance(solve, als.RowSolver)
+        assert isinstance(solve, RowSolver)
         answers = self._next(Request(later, solve.gram, solve.rest, solve.weight))
         if not answers:
             return super().solve_rows(factors, solve, later, out)

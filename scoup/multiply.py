@@ -8,6 +8,7 @@ from scoup.machine import serial_blas
 from scoup.records import Products, Round
 from scoup.sharded import ShardedTensor
 from scoup.solvers import als
+from scoup.solvers._equations import RowSolver
 from scoup.specs import MergeSpec
 
 
@@ -22,7 +23,7 @@ def multiply(part: ShardedTensor, state: Round, data: CoupledData, spec: MergeSp
         if not request.solves:
             return Products([], list(part.product_sums(factors, request.mode)))
         updates = als.exact_updates(Constraints.of(spec.constraints, data), len(data.sizes))
-        solve = als.RowSolver(
+        solve = RowSolver(
             request.gram, request.rest, factors[leading], request.weight, updates[leading]
         )
         solved = np.zeros_like(factors[leading], order="C")
