@@ -6,34 +6,13 @@ byte of what is fitted.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from scoup.batches import Cells
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.records import Sample
-from scoup.sharded import Cells, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
-
-
-def part_of(tensor: ShardedTensor, number: int, parts: int) -> ShardedTensor:
-    """Return the shards of part ``number``, from 1 to ``parts``, to be read and no more.
-
-    Parts have about as many shards each; where there are more parts than shards, some have none.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from scoup.shard import shard_tensor
-    >>> from scoup.tensor import SparseTensor
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> tensor = shard_tensor(SparseTensor.from_dense(np.ones((5, 2, 2))), folder.name, 4)
-    >>> [len(part_of(tensor, number, 3).manifest.shards) for number in (1, 2, 3)]
-    [1, 2, 2]
-    >>> folder.cleanup()
-    """
-    shards = tensor.manifest.shards
-    first, last = (len(shards) * before // parts for before in (number - 1, number))
-    part = replace(tensor.manifest, shards=shards[first:last])
-    return ShardedTensor(tensor.folder, part, tensor.memory_limit)
 
 
 def extract(
@@ -44,7 +23,7 @@ def extract(
     if not isinstance(tensor, ShardedTensor):
         raise ScoupError.expected("data", "a tensor on disk", "one in memory")
     indices = [sample.indices[: data.ndim] for sample in samples]
-    return part_of(tensor, number, parts).select_all(indices)
+    return tensor.part(number, parts).select_all(indices)
 
 
 def gather(data: CoupledData, sample: Sample, pieces: list[Cells]) -> CoupledData:

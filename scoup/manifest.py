@@ -12,6 +12,9 @@ from scoup.tensor import check_shape
 MANIFEST_FILE, DENSITIES_FILE = "manifest.json", "densities.npz"
 DENSITIES_KIND = "densities of shards"
 LAYOUT_VERSION = 1
+# Sums over shards are added up by groups of consecutive shards. Jobs that share a pass take whole
+# groups and hand over one sum for each, so more jobs than this cannot share one.
+MAX_GROUPS = 64
 
 
 def index_column(mode: int) -> str:
@@ -104,3 +107,21 @@ class Manifest:
         """
         starts = [0, *(shard.first for shard in self.shards[1:]), self.shape[self.leading]]
         return [slice(*pair) for pair in pairwise(starts)]
+
+    def groups(self) -> list[slice]:
+        """Return the shards of each group, of which there are 64 at most, of about the same size.
+
+        >>> texts, none = ("user", "item", "day"), ("", "", "")
+        >>> shards = tuple(Shard(f"cells-{n}", 1, n, n, "") for n in range(100))
+        >>> many = Manifest((100, 3, 2), "float64", 0, 14.0, 1.0, 3.0, True, texts, none, shards)
+        >>> len(many.groups()), many.groups()[:2]
+        (64, [slice(0, 1, None), slice(1, 3, None)])
+        """
+        count = min(len(self.shards), MAX_GROUPS)
+        cuts = [len(self.shards) * number // max(count, 1) for number in range(count + 1)]
+        return [slice(*pair) for pair in pairwise(cuts)]
+
+    def group_rows(self) -> list[slice]:
+        """Return the rows of the leading mode that the shards of each group stand for."""
+        spans = [self.row_spans()[group] for group in self.groups()]
+        return [slice(span[0].start, span[-1].stop) for span in spans]

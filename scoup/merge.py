@@ -5,7 +5,8 @@ matches the columns of each factor separately, as Algorithm 3 prints it. ``autho
 factors by the first one, as the authors' own program does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
@@ -40,13 +41,24 @@ def merge(
     >>> again.report.cost == model.report_.cost
     True
     """
-    _check(fits, samples, data, spec)
-    clock, rule = Clock(), load("scoup.merges", spec.merge)
+    clock = Clock()
     with serial_blas():
-        release()
-        with clock("merge"):
-            flat, matching = rule.merge(fits, samples, data, spec)
+        flat, matching = matched(fits, samples, data, spec, clock)
         return _model(flat, matching, data, spec, clock)
+
+
+def matched(
+    fits: Sequence[Fit],
+    samples: Sequence[Sample],
+    data: CoupledData,
+    spec: MergeSpec,
+    clock: Clock,
+) -> tuple[list[Array], Matching]:
+    """Return the covered rows of each factor as the rule of ``spec`` merges them."""
+    _check(fits, samples, data, spec)
+    release()
+    with clock("merge"):
+        return load("scoup.merges", spec.merge).merge(fits, samples, data, spec)
 
 
 def merge_each(
@@ -80,7 +92,24 @@ def _model(
     flat: list[Array], matching: Matching, data: CoupledData, spec: MergeSpec, clock: Clock
 ) -> Merged:
     """Finish what a rule has merged, and report on it."""
-    losses, coverage = _finish(flat, matching, data, spec, clock)
+    covered = scaled(flat, matching, data, spec, clock)
+    with clock("finish"):
+        losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
+    coverage, seconds = covered.expand(flat), clock.seconds
+    return summarized(flat, losses, matching, data, spec, coverage=coverage, seconds=seconds)
+
+
+def summarized(
+    flat: list[Array],
+    losses: Sequence[float],
+    matching: Matching,
+    data: CoupledData,
+    spec: MergeSpec,
+    *,
+    coverage: tuple[Array, ...],
+    seconds: Mapping[str, float] = MappingProxyType({}),
+) -> Merged:
+    """Return a finished model, with which rows were covered, and its report."""
     factors = wrap(flat, data, coverage, Constraints.of(spec.constraints, data))
     named = dict(zip([block.name for block in data.blocks], losses, strict=True))
     report = MergeReport(
@@ -93,21 +122,19 @@ def _model(
         coverage=tuple(float(mask.mean()) for mask in factors.coverage),
         output_size=output_size(factors),
         consistent=matching.consistent,
-        seconds=clock.seconds,
+        seconds=dict(seconds),
     )
     return Merged(factors, report)
 
 
-def _finish(
+def scaled(
     flat: list[Array], matching: Matching, data: CoupledData, spec: MergeSpec, clock: Clock
-) -> tuple[list[float], tuple[Array, ...]]:
-    """Scale and finish covered rows, in place, to whole factors; return losses and coverage."""
+) -> Covered:
+    """Scale the covered rows to the data, in place; return the data on them."""
     with clock("select"):
         constraints = Constraints.of(spec.constraints, data)
         covered = Covered(data, matching.rows, constraints)
     if matching.unscaled:
         with clock("scale"):
             flat[:] = rescale(covered.terms, flat, data.ndim, constraints)
-    with clock("finish"):
-        losses = load("scoup.finishes", spec.finish).finish(covered, flat, spec)
-    return losses, covered.expand(flat)
+    return covered

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from scoup.batches import Cells
 from scoup.coupled import CoupledData
 from scoup.records import Array
 from scoup.shard import Modes, write_shards
-from scoup.sharded import Cells, ShardedTensor
+from scoup.sharded import ShardedTensor
 from scoup.tensor import SparseTensor
 
 # A cell of a restricted tensor in memory: coordinates, value, and what kernels sort.
@@ -39,9 +40,9 @@ def restrict(data: CoupledData, rows: Sequence[Array]) -> CoupledData:
 def restrict_tensor(
     tensor: ShardedTensor, indices: Sequence[Array]
 ) -> SparseTensor | ShardedTensor:
-    """Return the sub-tensor of sorted ``indices``, in one pass; see :func:`restrict`."""
+    """Return the sub-tensor of sorted ``indices``, in one pass at most; see :func:`restrict`."""
     pieces, shape, cells = list[Cells](), tuple(len(index) for index in indices), 0
-    stream = (parts[0] for parts in tensor.extract([indices]))
+    stream = tensor.cells_at(indices)
     for piece in stream:
         pieces.append(piece)
         cells += piece[1].size

@@ -127,7 +127,7 @@ def read_samples(path: PathLike) -> list[Sample]:
 
 
 def write_extracted(path: PathLike, samples: Sequence[SparseTensor]) -> None:
-    """Write the cells of each repetition's sample that one part of the shards has."""
+    """Write the cells of each sample, or set of rows, that one part of the shards has."""
     arrays: Arrays = {}
     for repetition, cells in enumerate(samples):
         _put_values(arrays, f"rep{repetition}.values", cells)
@@ -135,9 +135,16 @@ def write_extracted(path: PathLike, samples: Sequence[SparseTensor]) -> None:
 
 
 def read_extracted(path: PathLike, repetition: int) -> tuple[Array, Array]:
-    """Read coordinates (N, n) and values (n,) of one repetition."""
+    """Read coordinates (N, n) and values (n,) of one repetition, or set of rows."""
     _, arrays = store.read_archive(path, EXTRACTED, f"rep{repetition}.")
     return arrays[f"rep{repetition}.values.coords"], arrays[f"rep{repetition}.values"]
+
+
+def read_covered(paths: Sequence[PathLike]) -> list[list[tuple[Array, Array]]]:
+    """Read the cells of each set of rows, one piece per part of the shards."""
+    arrays = [store.read_archive(path, EXTRACTED)[1] for path in paths]
+    sets = range(len(arrays[0]) // 2)
+    return [[(a[f"rep{n}.values.coords"], a[f"rep{n}.values"]) for a in arrays] for n in sets]
 
 
 def write_fit(path: PathLike, fit: Fit) -> None:

@@ -7,13 +7,14 @@ which is written last: a folder without it is incomplete. Cells are unique and s
 *leading* mode, the longest one, whose indices are never divided between shards. So a row of its
 factor depends on the cells of one shard.
 
-Every pass adds up float64 sums of whole shards in the order of the shards: threads and the memory
-limit change no byte of the result.
+Every pass adds up float64 sums of whole shards, in their order: first those of a group of shards,
+then those of the groups. Threads, the memory limit and the number of jobs that share a pass change
+no byte of the result.
 """
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +24,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from scoup import store
+from scoup.batches import Cells, Finder, pick, stacked, within
 from scoup.errors import DamagedFileError, ScoupError
 from scoup.kernels.columns import Batch, aligned_rows, cell_sums, run_sums
 from scoup.kernels.fibres import read_only
@@ -46,8 +48,8 @@ WORK_BYTES_PER_INDEX, WORK_BYTES_PER_VALUE = 8, 24
 # Rows of the leading mode that are solved at a time.
 BLOCK_ROWS = 1 << 15
 
-# Coordinates (N, n) and values (n,).
-Cells = tuple[Array, Array]
+# Sorted indices of each mode, and their cells, piece by piece.
+Extracted = tuple[Sequence[Array], list[Cells]]
 
 
 class Reads:
@@ -61,7 +63,8 @@ class ShardedTensor(StreamedTensor):
     """A sparse tensor on disk, used like a :class:`~scoup.tensor.SparseTensor` in ``CoupledData``.
 
     ``memory_limit`` bounds the bytes that shards take while they are worked on; factors and
-    samples come on top. By default it is a quarter of the free memory.
+    samples come on top. By default it is a quarter of the free memory. ``groups`` are the numbers
+    of the groups of shards that passes read: all of them, unless this is a :meth:`part`.
 
     >>> import tempfile
     >>> from scoup.shard import shard_tensor
@@ -79,9 +82,15 @@ class ShardedTensor(StreamedTensor):
     """
 
     def __init__(
-        self, folder: store.PathLike, manifest: Manifest, memory_limit: int | None = None
+        self,
+        folder: store.PathLike,
+        manifest: Manifest,
+        memory_limit: int | None = None,
+        groups: range | None = None,
     ) -> None:
         self.folder, self.manifest = Path(folder), manifest
+        self.groups = range(len(manifest.groups())) if groups is None else groups
+        self.extracted: list[Extracted] = []
         self.shape, self.dtype = manifest.shape, np.dtype(manifest.dtype)
         self.nnz, self.norm2, self.leading = manifest.cells, manifest.norm2, manifest.leading
         self.least, self.most, self.whole = manifest.least, manifest.most, manifest.whole
@@ -100,6 +109,30 @@ class ShardedTensor(StreamedTensor):
     def open(cls, folder: store.PathLike, memory_limit: int | None = None) -> Self:
         """Open a folder that ``scoup shard`` or :func:`scoup.shard.shard_tensor` wrote."""
         return cls(folder, Manifest.read(folder), memory_limit)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards that a pass reads, in order."""
+        groups = self.manifest.groups()
+        return [shard for number in self.groups for shard in self.manifest.shards[groups[number]]]
+
+    def part(self, number: int, parts: int) -> "ShardedTensor":
+        """Return part ``number``, from 1 to ``parts``: passes over it read its groups only.
+
+        Parts have about as many groups each; where there are more parts than groups, some have
+        none.
+
+        >>> import tempfile
+        >>> from scoup.shard import shard_tensor
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> tensor = shard_tensor(SparseTensor.from_dense(np.ones((5, 2, 2))), folder.name, 4)
+        >>> [len(tensor.part(number, 3).shards) for number in (1, 2, 3)]
+        [1, 2, 2]
+        >>> folder.cleanup()
+        """
+        count = len(self.manifest.groups())
+        first, last = (count * before // parts for before in (number - 1, number))
+        return ShardedTensor(self.folder, self.manifest, self.memory_limit, range(first, last))
 
     @property
     def passes(self) -> float:
@@ -130,7 +163,7 @@ class ShardedTensor(StreamedTensor):
         """Yield coordinates (N, n) and float64 values (n,) of each shard."""
 
         def work(shard: Shard) -> Cells:
-            coords, values = _stacked([(np.array(b.columns), b.values) for b in self.read(shard)])
+            coords, values = stacked([(np.array(b.columns), b.values) for b in self.read(shard)])
             return coords, values.astype(np.float64)
 
         return self._pass(work)
@@ -184,7 +217,7 @@ class ShardedTensor(StreamedTensor):
     def extract(self, samples: Sequence[Sequence[Array]]) -> Iterator[list[Cells]]:
         """Yield of each shard the cells of each sample, numbered by their positions in it."""
         masks = tuple(sample_masks(size, mode, samples) for mode, size in enumerate(self.shape))
-        finders = [[_Finder(index) for index in indices] for indices in samples]
+        finders = [[Finder(index) for index in indices] for indices in samples]
 
         def work(shard: Shard) -> list[Cells]:
             parts: list[list[Cells]] = [[] for _ in samples]
@@ -194,15 +227,25 @@ class ShardedTensor(StreamedTensor):
                 for number, find in enumerate(finders):
                     bit = np.uint64(number)
                     chosen = hits[(member[hits] >> bit) & np.uint64(1) == 1]
-                    parts[number].append(_pick(batch, chosen, find))
-            return [_stacked(part) for part in parts]
+                    parts[number].append(pick(batch, chosen, find))
+            return [stacked(part) for part in parts]
 
         return self._pass(work)
+
+    def cells_at(self, indices: Sequence[Array]) -> Iterator[Cells]:
+        """Yield the cells of sorted ``indices``, piece by piece, numbered by their positions.
+
+        That takes a pass, unless they were ``extracted`` before.
+        """
+        for rows, pieces in self.extracted:
+            if all(map(np.array_equal, rows, indices)):
+                return iter(pieces)
+        return (cells[0] for cells in self.extract([indices]))
 
     def joined(self, pieces: list[Cells], shape: Sequence[int]) -> SparseTensor:
         """Join pieces of one sample to a tensor in memory; the list is emptied."""
         empty = (np.empty((self.ndim, 0), np.int32), np.empty(0, self.dtype))
-        coords, values = _stacked([empty, *pieces])
+        coords, values = stacked([empty, *pieces])
         pieces.clear()
         return SparseTensor.from_owned_arrays(coords, values, shape)
 
@@ -211,30 +254,41 @@ class ShardedTensor(StreamedTensor):
 
         ``R[i, f] = sum over cells with index i in mode of x * prod_{n != mode} M_n[i_n, f]``
         """
+        if mode != self.leading:
+            return self.add_up(self.product_sums(factors, mode), mode, factors)
         blocks, rank = self._blocks(factors), factors[0].shape[1]
-        if mode == self.leading:
-            product = np.zeros((self.shape[mode], rank), factors[mode].dtype)
+        product = np.zeros((self.shape[mode], rank), factors[mode].dtype)
 
-            def fill(shard: Shard) -> None:
-                span = slice(shard.first, shard.last + 1)
-                for rows, part in self._row_products(self.read(shard), span, blocks, rank):
-                    product[rows] = part
+        def fill(shard: Shard) -> None:
+            span = slice(shard.first, shard.last + 1)
+            for rows, part in self._row_products(self.read(shard), span, blocks, rank):
+                product[rows] = part
 
-            deque(self._pass(fill), maxlen=0)
-            return product
+        deque(self._pass(fill), maxlen=0)
+        return product
+
+    def product_sums(self, factors: Sequence[Array], mode: int) -> Iterator[Array]:
+        """Yield what each group adds to the MTTKRP of a mode other than the leading one."""
+        blocks, rank = self._blocks(factors), factors[0].shape[1]
 
         def work(shard: Shard) -> Array:
             return self._cell_products(self.read(shard), blocks, mode, rank)
 
-        return self._sum(self._pass(work), mode, factors)
+        return self._group_sums(self._pass(work))
 
     def solve_rows(
         self, factors: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
     ) -> tuple[Array, Array]:
         """See :meth:`StreamedTensor.solve_rows`; no row is divided between shards."""
+        solved = np.empty_like(factors[self.leading], order="C") if out is None else out
+        sums = self.solved_sums(factors, solve, later, solved)
+        return solved, self.add_up(sums, later, factors)
+
+    def solved_sums(
+        self, factors: Sequence[Array], solve: SolveRows, later: int, solved: Array
+    ) -> Iterator[Array]:
+        """Write the rows of each group to ``solved``; yield what it adds to the MTTKRP."""
         blocks, rank = self._blocks(factors), factors[0].shape[1]
-        shape, dtype = (self.shape[self.leading], rank), factors[self.leading].dtype
-        solved = np.empty(shape, dtype) if out is None else out
         blocks[self.leading] = read_only(solved)
         spans = dict(zip(self.manifest.shards, self.manifest.row_spans(), strict=True))
 
@@ -245,7 +299,7 @@ class ShardedTensor(StreamedTensor):
                     solved[rows] = solve(rows, part)
             return self._cell_products(cells, blocks, later, rank)
 
-        return solved, self._sum(self._pass(work), later, factors)
+        return self._group_sums(self._pass(work))
 
     def inner(self, factors: Sequence[Array]) -> float:
         """See :meth:`StreamedTensor.inner`; only rows of one shard are copied to float64."""
@@ -279,7 +333,7 @@ class ShardedTensor(StreamedTensor):
         for first in range(span.start, span.stop, BLOCK_ROWS):
             rows = slice(first, min(first + BLOCK_ROWS, span.stop))
             out = padded_zeros(rows.stop - first, rank, np.float64)
-            run_sums(_within(cells, self.leading, rows), blocks, self.leading, first, out)
+            run_sums(within(cells, self.leading, rows), blocks, self.leading, first, out)
             yield rows, out[:, :rank]
 
     def _cell_products(
@@ -290,16 +344,26 @@ class ShardedTensor(StreamedTensor):
         cell_sums(cells, blocks, mode, out)
         return out[:, :rank]
 
-    def _sum(self, parts: Iterator[Array], mode: int, factors: Sequence[Array]) -> Array:
+    def add_up(self, sums: Iterable[Array], mode: int, factors: Sequence[Array]) -> Array:
+        """Return the MTTKRP of a mode, given what each group adds to it, in order."""
         total = np.zeros((self.shape[mode], factors[mode].shape[1]))
-        for part in parts:
+        for part in sums:
             total += part
         return total.astype(factors[mode].dtype, copy=False)
 
+    def _group_sums(self, parts: Iterator[Array]) -> Iterator[Array]:
+        """Yield the sum of what the shards of each group add."""
+        groups = self.manifest.groups()
+        for number in self.groups:
+            total = next(parts)
+            for _ in self.manifest.shards[groups[number]][1:]:
+                total += next(parts)
+            yield total
+
     def _pass(self, work: Callable[[Shard], Any]) -> Iterator[Any]:
         """Yield ``work(shard)`` in the order of the shards, a few of them at work at a time."""
-        self.reads.cells += self.nnz
-        shards = self.manifest.shards
+        shards = self.shards
+        self.reads.cells += sum(shard.cells for shard in shards)
         largest = max((self.work_bytes(shard.cells) for shard in shards), default=1)
         workers = max(1, min(kernel_threads(), self.memory_limit // max(largest, 1)))
         if workers == 1:
@@ -313,37 +377,3 @@ class ShardedTensor(StreamedTensor):
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-
-
-def _within(cells: Sequence[Batch], mode: int, rows: slice) -> list[Batch]:
-    """Return the cells, sorted by ``mode``, that lie in a range of its rows."""
-    cuts = [np.searchsorted(b.columns[mode], [rows.start, rows.stop]).tolist() for b in cells]
-    return [
-        Batch(tuple(column[first:last] for column in batch.columns), batch.values[first:last])
-        for batch, (first, last) in zip(cells, cuts, strict=True)
-        if first < last
-    ]
-
-
-class _Finder:
-    """Finds the positions of indices within a sample, whatever its order."""
-
-    def __init__(self, index: Array) -> None:
-        self._order = np.argsort(index, kind="stable")
-        self._sorted = np.asarray(index)[self._order]
-
-    def __call__(self, wanted: Array) -> Array:
-        return self._order[np.searchsorted(self._sorted, wanted)]
-
-
-def _pick(batch: Batch, chosen: Array, finders: Sequence[_Finder]) -> Cells:
-    """Return the chosen cells, with positions within a sample as coordinates."""
-    inside = np.empty((len(finders), chosen.size), np.int32)
-    for row, column, find in zip(inside, batch.columns, finders, strict=True):
-        row[:] = find(column[chosen])
-    return inside, batch.values[chosen]
-
-
-def _stacked(parts: Sequence[Cells]) -> Cells:
-    coords, values = zip(*parts, strict=True)
-    return np.concatenate(coords, axis=1), np.concatenate(values)

@@ -252,9 +252,8 @@ class StreamedTerm(Term):
         """
         factors, mode = [flat[k] for k in self.factors], self.factors.index(later)
         unit = ldexp(1.0, -self.exponent)
-        solved, product = self._values.solve_rows(
-            factors, lambda rows, part: solve(rows, part * unit), mode, out
-        )
+        solve_in_units = solve if unit == 1 else lambda rows, part: solve(rows, part * unit)
+        solved, product = self._values.solve_rows(factors, solve_in_units, mode, out)
         factors[self._values.leading] = solved
         self._ahead = mode, factors, product
         return solved

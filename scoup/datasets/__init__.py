@@ -41,8 +41,8 @@ class Traits:
 
     ``names`` of the tensor's modes; whether it is ``sparse``; the modes of its ``matrices``;
     whether cells of any block are ``missing``; whether the labels of the first matrix's mode have a
-    column of ``categories``; whether the tensor stays ``on_disk``; and the ``roles`` of its modes,
-    empty where they are not known.
+    column of ``categories``; whether the tensor stays ``on_disk``, and in how many ``shards``; and
+    the ``roles`` of its modes; 0 or empty where they are not known.
     """
 
     names: tuple[str, ...]
@@ -52,6 +52,7 @@ class Traits:
     categories: bool = False
     on_disk: bool = False
     roles: tuple[str, ...] = ()
+    shards: int = 0
 
     def __post_init__(self) -> None:
         roles = self.roles or ("",) * len(self.names)

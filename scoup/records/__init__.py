@@ -12,9 +12,11 @@ from scoup.records.evidence import (
 from scoup.records.factors import Array, Factors, as_lists, by_mode
 from scoup.records.fits import Clock, Fit, FitReport, Merged, MergeReport, Sample
 from scoup.records.origin import ROLES, Labels, Provenance, SourceFile, as_labels, role_of
+from scoup.records.rounds import Products, Request, Round
 
 __all__ = [
     "ROLES", "VERDICTS", "Array", "Claim", "Clock", "Context", "Factors", "Fit", "FitReport",
-    "Labels", "Measure", "MergeReport", "Merged", "Metric", "Provenance", "Sample", "SourceFile",
-    "as_labels", "as_lists", "by_mode", "controls_text", "pick", "role_of",
+    "Labels", "Measure", "MergeReport", "Merged", "Metric", "Products", "Provenance", "Request",
+    "Round", "Sample", "SourceFile", "as_labels", "as_lists", "by_mode", "controls_text",
+    "pick", "role_of",
 ]  # fmt: skip

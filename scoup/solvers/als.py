@@ -9,8 +9,7 @@ problem (:class:`~scoup.solvers._filled.Filled`), and each sweep starts further 
 Algorithm 1.
 """
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,18 +19,10 @@ from scoup.kernels.loop import Limits
 from scoup.normal import CUTOFF_EPS, MAX_INVERSE, MAX_SCALE_RATIO, solve_normal
 from scoup.records import Array
 from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
+from scoup.solvers._equations import Equations
 from scoup.solvers._filled import Filled, explains, pays
 from scoup.solvers._strides import Strides
-from scoup.streamed import SolveRows
-from scoup.terms import (
-    MAX_CANCELLATION,
-    Problem,
-    StreamedTerm,
-    Term,
-    grams_of,
-    relative_weights,
-    weighted,
-)
+from scoup.terms import MAX_CANCELLATION, Problem, Term, grams_of, weighted
 
 COMPRESSIBLE = CONSTRAINABLE = True
 
@@ -80,14 +71,10 @@ def solve(
     >>> solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(10, 1e-6)).stop
     'exact'
     """
-    costs, reason = list[float](), ""
-    rank, same_type = flat[0].shape[1], flat[0].dtype == problem.data.dtype
-    if update is least_squares and same_type and _compiled.suits(problem, rank):
-        limits = limits_for(problem, stopping, rank)
-        costs, reason = _compiled.sweep(problem, flat, stopping, limits)
+    costs, reason = _compiled_sweeps(problem, flat, stopping, update)
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
-    strides, floor, bounds = None, problem.rounding, problem.constraints
+    strides, bounds = None, problem.constraints
     if problem.masked and update is least_squares:
         strides = Strides(flat, bounds.nonnegative, near=warm_up(problem, flat))
     grams, updates = grams_of(flat), bounds.choose(update, bounded, len(flat))
@@ -103,9 +90,23 @@ def solve(
             break
         costs.append(cost)
         stopping.on_step(cost)
-        if reason := stopping.reason(costs, floor):
+        if reason := stopping.reason(costs, problem.rounding):
             break
     return Solution(flat, costs, reason or "max_iter")
+
+
+def _compiled_sweeps(
+    problem: Problem, flat: list[Array], stopping: Stopping, update: Update
+) -> tuple[list[float], str]:
+    """Make the sweeps over a small problem in one compiled call; see :mod:`scoup.kernels.loop`.
+
+    Return the costs and why it stopped, '' if there is more to do: where a problem is large,
+    incomplete or ill-conditioned.
+    """
+    rank, same_type = flat[0].shape[1], flat[0].dtype == problem.data.dtype
+    if update is not least_squares or not same_type or not _compiled.suits(problem, rank):
+        return [], ""
+    return _compiled.sweep(problem, flat, stopping, limits_for(problem, stopping, rank))
 
 
 def warm_up(problem: Problem, flat: list[Array]) -> list[int] | None:
@@ -176,12 +177,30 @@ def sweep(
     """
     order = list(range(len(flat)) if positions is None else positions)
     losses = [0.0] * len(terms)
-    for count, position in enumerate(order, start=1):
-        change = update if callable(update) else update[position]
-        finished = _update_factor(terms, flat, grams, position, order[count:], change)
+    for finished in updates_of(terms, flat, grams, order, update):
         for number, loss in finished.items():
             losses[number] = loss
     return losses
+
+
+def updates_of(
+    terms: Sequence[Term],
+    flat: list[Array],
+    grams: list[Array],
+    order: Sequence[int],
+    update: Update | Sequence[Update] = least_squares,
+) -> Iterator[dict[int, float]]:
+    """Make the updates of a sweep; after each, yield the losses that no later one changes.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat = [np.ones((2, 1)) for _ in range(3)]
+    >>> terms = Problem.of(CoupledData(np.full((2, 2, 2), 5.0))).terms
+    >>> list(updates_of(terms, flat, grams_of(flat), [0, 1, 2]))
+    [{}, {}, {0: 0.0}]
+    """
+    for count, position in enumerate(order, start=1):
+        change = update if callable(update) else update[position]
+        yield _update_factor(terms, flat, grams, position, order[count:], change)
 
 
 def _update_factor(
@@ -194,63 +213,12 @@ def _update_factor(
 ) -> dict[int, float]:
     """Update one factor; return the loss of each term that no ``later`` update changes.
 
-    A function of its own, so that the normal equations, which at a large rank are as large as
-    sparse data, are released before the next ones are formed.
+    A separate function, so that the equations are released before the next ones are formed.
     """
-    involved = [(number, term) for number, term in enumerate(terms) if position in term.factors]
-    weights = relative_weights([term.weight for _, term in involved])
-    gram, rhs, final, on_disk = None, _RunningSum(), [], None
-    for (number, term), weight in zip(involved, weights, strict=True):
-        last = not set(term.factors) & set(later)
-        if not weight and not last:
-            continue
-        term_gram = term.gram(flat, grams, position)
-        if weight:
-            gram = weight * term_gram if gram is None else _sum(gram, weight * term_gram)
-        streamed = isinstance(term, StreamedTerm) and term.solves_rows(position)
-        if streamed and not last and on_disk is None:
-            on_disk = cast(StreamedTerm, term), weight
-            continue
-        term_rhs = term.rhs(flat, position)
-        if last:
-            final.append((number, term_gram, term_rhs))
-        if weight:
-            rhs.add(weight, term_rhs, reusable=not last)
-    assert gram is not None
-    if on_disk is None:
-        flat[position] = update(gram, rhs.total, flat[position])
-    else:
-        solve = _row_solver(gram, rhs.total, flat[position], on_disk[1], update)
-        following = next(k for k in later if k in on_disk[0].factors)
-        # The solved rows take the place of the right-hand sides, which each row needs once.
-        out = rhs.total if rhs.is_free(flat[position].dtype) else None
-        flat[position] = on_disk[0].solve_rows(flat, solve, following, out)
+    equations = Equations(terms, flat, grams, position, later)
+    flat[position] = equations.solve(flat, update)
     grams[position] = kernels.gram(flat[position])
-    return {
-        number: terms[number].loss(term_rhs, term_gram, flat, grams, position)
-        for number, term_gram, term_rhs in final
-    }
-
-
-def _row_solver(gram: Array, rest: Array, old: Array, weight: float, update: Update) -> SolveRows:
-    """Return the update for a range of rows, given what a tensor on disk adds to their sums.
-
-    ``rest`` is the right-hand side of the other terms, if there are any.
-    """
-
-    def solve(rows: slice, part: Array) -> Array:
-        rhs = (weight * part).astype(old.dtype, copy=False)
-        if rest.size:
-            rhs += rest[rows]
-        return update(gram if gram.ndim == 2 else gram[rows], rhs, old[rows])
-
-    return solve
-
-
-def _sum(left: Array, right: Array) -> Array:
-    """Add Gram matrices; those of all rows keep their type, which may be half as large."""
-    dtype = max(left, right, key=np.ndim).dtype
-    return np.add(left, right, dtype=dtype, casting="same_kind")
+    return equations.losses(flat, grams)
 
 
 def limits_for(problem: Problem, stopping: Stopping, rank: int) -> Limits:
@@ -271,25 +239,3 @@ def limits_for(problem: Problem, stopping: Stopping, rank: int) -> Limits:
         cutoff=CUTOFF_EPS * rank * float(np.finfo(dtype).eps),
         max_scale_ratio=MAX_SCALE_RATIO,
     )
-
-
-class _RunningSum:
-    """``sum_b w_b R_b``, added up in place where nobody else holds the array, to save a copy."""
-
-    def __init__(self) -> None:
-        self.total: Array = np.empty(0)
-        self._writable = False
-
-    def is_free(self, dtype: np.dtype) -> bool:
-        """Whether the sum is an array of this type that nobody else holds."""
-        return self._writable and self.total.dtype == dtype
-
-    def add(self, weight: float, part: Array, reusable: bool) -> None:
-        """Add ``weight * part``; ``reusable`` says that the caller needs ``part`` no more."""
-        scaled = part if weight == 1 else weight * part
-        if self.total.size:
-            self.total = np.add(self.total, scaled, out=self.total if self._writable else None)
-        else:
-            self.total = scaled
-        # A view may be of an array that a term caches for later.
-        self._writable = self.total is not part or (reusable and part.flags.owndata)

@@ -29,7 +29,7 @@ def python(tmp_path):
     (site / "packages.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     python = tmp_path / "venv" / "bin" / "python"
     where = "import scoup; print(scoup.__file__)"
-    said = subprocess.check_output([python, "-c", where], cwd=tmp_path, text=True)
+    said = subprocess.check_output([python, "-c", where], cwd=tmp_path, text=True, env=no_clone())
     assert Path(said).is_relative_to(tmp_path)
     return python
 
@@ -45,10 +45,14 @@ def folder(tmp_path):
     return folder
 
 
+def no_clone():
+    """Return the environment without the paths of a clone."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
 def run(python, folder, *words):
     """Run the command in the folder; return its output."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    environment["XDG_CACHE_HOME"] = str(folder.parent / "cache")
+    environment = {**no_clone(), "XDG_CACHE_HOME": str(folder.parent / "cache")}
     call = [str(python), "-m", "scoup", *words]
     done = subprocess.run(
         call, cwd=folder, capture_output=True, text=True, env=environment, timeout=900, check=False

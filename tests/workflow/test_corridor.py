@@ -3,13 +3,21 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from scoup import config, experiments, results
+from scoup.shard import shard_tensor
+from scoup.tensor import SparseTensor
+from tests.planted import planted as planted_data
 from tests.test_config import merged
 from tests.workflow.conftest import ROOT, TINY, planned, snakemake, succeeded
 from tests.workflow.test_runs import digests
+
+STREAMED = "results/merge/events/whole/streamed/seed0.npz"
+# The stages of a merge whose passes jobs share.
+SHARING = ("cover", "complete", "multiply")
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +80,54 @@ def test_one_command_writes_the_report(finished):
 def test_one_pass_serves_all_repetitions_and_jobs_may_share_it(run, finished):
     for stage in ("extract", "fit", "merge"):
         shutil.rmtree(run / "results" / stage / "events")
-    model = "results/merge/events/whole/streamed/seed0.npz"
-    output = succeeded(snakemake(run, "--set-scatter", "parts=2", "--", model))
+    output = succeeded(snakemake(run, "--set-scatter", "parts=3", "--", STREAMED))
     made = [name for name in digests(run) if name.startswith("extract/events/")]
-    assert [Path(name).name for name in made] == ["1-of-2.npz", "2-of-2.npz"]
+    assert [Path(name).name for name in made] == [f"{number}-of-3.npz" for number in (1, 2, 3)]
     counts = {rule: len(jobs) for rule, jobs in planned(output).items()}
-    assert counts == {"extract": 2, "fit": 2, "merge": 1}
-    assert without_extracted(run) == without_extracted(finished)
+    # Three modes take two rounds; the first begins with the merge, and the last ends in it.
+    assert counts == {"extract": 3, "cover": 3, "fit": 2, "complete": 2, "multiply": 6, "merge": 1}
+    assert without_parts(run) == without_parts(finished)
 
 
-def without_extracted(folder):
+@pytest.fixture(scope="module")
+def few_shards(tmp_path_factory):
+    """A configuration with a tensor in five shards, and a matrix."""
+    folder = tmp_path_factory.mktemp("few")
+    data, _ = planted_data((20, 6, 4), 2, seed=0, side=3, noise=0.1)
+    shard_tensor(SparseTensor.from_dense(np.asarray(data.tensor)), folder / "shards", 96)
+    np.save(folder / "matrix.npy", data.matrices[0][0])
+    matrix = {"file": str(folder / "matrix.npy"), "mode": 0}
+    options = {"tensor": str(folder / "shards"), "matrices": [matrix]}
+    dataset = {"kind": "shards", "source": "local", "options": options}
+    plan = {"rank": 2, "sampling": 2, "repetitions": 2}
+    plans = {"streamed": {**plan, "finish": "complete"}, "refitted": {**plan, "finish": "refit"}}
+    config = folder / "config.yaml"
+    config.write_text(yaml.safe_dump({"datasets": {"few": dataset}, "plans": plans}))
+    return config
+
+
+def few_jobs(folder, config, parts, *options):
+    """Run both plans with so many parts; return how often each stage that shares a pass ran."""
+    models = [f"results/merge/few/whole/{plan}/seed0.npz" for plan in ("streamed", "refitted")]
+    scatter = ["--set-scatter", f"parts={parts}"]
+    output = succeeded(snakemake(folder, *options, *scatter, "--", *models, config=config))
+    counts = {rule: len(jobs) for rule, jobs in planned(output).items()}
+    return {rule: counts.get(rule, 0) for rule in SHARING}
+
+
+def test_the_number_of_parts_changes_no_byte_of_a_model(few_shards, tmp_path):
+    assert not any(few_jobs(tmp_path / "one", few_shards, 1).values())
+    counts = few_jobs(tmp_path / "three", few_shards, 3)
+    assert counts == {"cover": 6, "complete": 2, "multiply": 6}
+    assert without_parts(tmp_path / "three") == without_parts(tmp_path / "one")
+
+
+def test_no_more_jobs_share_a_pass_than_there_are_shards(few_shards, tmp_path):
+    counts = few_jobs(tmp_path / "run", few_shards, 16, "--dry-run")
+    assert counts == {"cover": 10, "complete": 2, "multiply": 10}
+
+
+def without_parts(folder):
     """Return the digests of results that do not depend on the number of parts."""
-    return {name: sha for name, sha in digests(folder).items() if not name.startswith("extract/")}
+    shared = ("extract", *SHARING)
+    return {k: v for k, v in digests(folder).items() if k.split("/")[0] not in shared}

@@ -84,6 +84,7 @@ wildcard_constraints:
     experiment="[a-z_]+",
     figure="[a-z_]+",
     part="[a-z0-9]+",
+    round=r"\d+",
     seed=r"\d+",
     rep=r"\d+",
 

@@ -4,8 +4,11 @@ from functools import cache
 
 SAMPLE = "results/sample/{dataset}/{variant}/{plan}/seed{seed}.npz"
 EXTRACTED = "results/extract/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.npz"
+COVERED = "results/cover/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.npz"
 FIT = "results/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.npz"
 FIT_FACTS = "results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json"
+ROUND = "results/complete/{dataset}/{variant}/{plan}/seed{seed}/round{round}.npz"
+PRODUCTS = "results/multiply/{dataset}/{variant}/{plan}/seed{seed}/round{round}/{scatteritem}.npz"
 MERGED = "results/merge/{dataset}/{variant}/{plan}/seed{seed}.npz"
 MERGE_FACTS = "results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json"
 TRUTH = "results/holdout/{dataset}/{variant}/seed{seed}.truth.npz"
@@ -26,11 +29,6 @@ def user_files(wildcards):
 def is_on_disk(dataset):
     """Whether a data set's tensor stays on disk; heads of a user's files may tell."""
     return datasets.traits(CONFIG.datasets[dataset]).on_disk
-
-
-def extracted_files(wildcards):
-    """Return the files with the cells of samples, one per part; none if the data is in memory."""
-    return gather.parts(EXTRACTED, **wildcards) if is_on_disk(wildcards.dataset) else []
 
 
 def files_of_model(pattern, model, **job):
@@ -120,3 +118,6 @@ def files_of_all_models(pattern):
         for path in files_of_model(pattern, model, **job)
     )
     return sorted(set(paths))
+
+
+include: "shares.smk"

@@ -32,7 +32,14 @@ def memory(wildcards, input, threads, attempt):
 def memory_of_merge(wildcards, input, threads, attempt):
     """Return megabytes; the rows of a tensor on disk that repetitions hold come on top, up to a limit."""
     rows = SHARDS_MEMORY_BYTES / 1e6 if is_on_disk(wildcards.dataset) else 0
-    return int(memory(wildcards, input, threads, attempt) + rows * attempt)
+    cells = sum(Path(path).stat().st_size for path in input.get("cells", [])) / 1e6
+    others = 6 * (megabytes(input) - cells)
+    return int((500 + 100 * threads + others + rows) * attempt)
+
+
+def memory_of_multiply(wildcards, input, threads, attempt):
+    """Return megabytes; the factors of a round are read once, their products take no more."""
+    return int((500 + 100 * threads + 2 * megabytes(input)) * attempt)
 
 
 def minutes(wildcards, input, attempt):

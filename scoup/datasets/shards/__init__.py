@@ -25,11 +25,12 @@ class Options(Spec):
 
 def traits(options: Options) -> Traits:
     """Return what the manifest tells."""
-    names = tuple(_manifest(options)["names"])
+    manifest = _manifest(options)
+    names, shards = tuple(manifest["names"]), len(manifest["shards"])
     modes = tuple(mode_of(source, names) for source in options.matrices)
     missing = any(source.missing or source.observed for source in options.matrices)
     roles = roles_of(options.roles, names)
-    return Traits(names, True, modes, missing, on_disk=True, roles=roles)
+    return Traits(names, True, modes, missing, on_disk=True, roles=roles, shards=shards)
 
 
 def shape(size: str, options: Options) -> tuple[int, ...]:

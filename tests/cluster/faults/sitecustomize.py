@@ -1,7 +1,7 @@
 """Faults in jobs. Product code does not know of them: Python imports this module from PYTHONPATH.
 
-When a job of the stage SCOUP_FAULTY (fit, extract) starts, it takes a file from the folder
-SCOUP_FAULTS, if one is left, and acts out the fault that the file is named after.
+When a job of the stage SCOUP_FAULTY (fit, extract, multiply) starts, it takes a file from the
+folder SCOUP_FAULTS, if one is left, and acts out the fault that the file is named after.
 """
 
 import os
