@@ -1,6 +1,5 @@
 """The repetitions of a joint merge: how well each two match, and averages of those that do."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -93,7 +92,8 @@ class Repetitions:
         self._scores: dict[tuple[int, int], float] = {}
         self._explained: dict[int, float] = {}
         self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
-        self._recent: deque[Sums] = deque(maxlen=2)
+        # Replaced as a whole, since threads read it while others add to it.
+        self._recent: tuple[Sums, ...] = ()
 
     def average(self, chosen: Sequence[int]) -> Candidate:
         """Average the columns of those of the chosen repetitions that match."""
@@ -190,8 +190,9 @@ class Repetitions:
             ):
                 totals[n][position] += certainty * signs[n] * factor[:, order]
                 weights[n][position] += certainty
-        self._recent.append(Sums(reference, matched, totals, weights))
-        return self._recent[-1]
+        sums = Sums(reference, matched, totals, weights)
+        self._recent = (*self._recent[-1:], sums)
+        return sums
 
     def _zeros(self) -> list[Array]:
         return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
