@@ -6,13 +6,11 @@ from functools import partial
 from itertools import chain
 from math import inf
 from operator import itemgetter
-from typing import Any
 
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.finishes._covered import Covered
 from scoup.listing import load
-from scoup.machine import share_out
 from scoup.merges._repetitions import Candidate, Repetitions, unit_columns
 from scoup.merges._shared import Matching, sampled_rows
 from scoup.records import Array, Fit, Sample
@@ -82,7 +80,7 @@ def best_as_sampled(repetitions: Repetitions) -> Candidate:
     def judge(chosen: tuple[int, ...]) -> float:
         return scaled_cost(terms, repetitions.average(chosen).flat, constraints)
 
-    chosen, lowest = admit(repetitions.full, judge, judging(repetitions))
+    chosen, lowest = admit(repetitions.full, judge, repetitions.each)
 
     def challenge(rival: Candidate) -> tuple[float, Candidate | None]:
         """Return the rival only if it wins: others are in memory no longer than judged."""
@@ -91,23 +89,12 @@ def best_as_sampled(repetitions: Repetitions) -> Candidate:
         return (cost, rival) if cost < lowest else (inf, None)
 
     rivals = chain.from_iterable(repetitions.rivals())
-    _, winner = min(judging(repetitions)(challenge, rivals), key=itemgetter(0))
+    _, winner = min(repetitions.each(challenge, rivals), key=itemgetter(0))
     return winner or repetitions.average(chosen)
 
 
-def judging(repetitions: Repetitions) -> Callable[..., list[Any]]:
-    """Return how candidates are judged: shared out over threads, or in turn by a tensor on disk."""
-    on_disk = repetitions.data.blocks[0].is_streamed
-    return in_turn if on_disk else share_out
-
-
-def in_turn(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Return ``work`` of every item, in order, as :func:`~scoup.machine.share_out` does."""
-    return [work(item) for item in items]
-
-
 def admit(
-    numbers: Sequence[int], judge: Judge, judge_all: Callable[..., list[float]] = in_turn
+    numbers: Sequence[int], judge: Judge, each: Callable[..., Iterable[float]] = map
 ) -> tuple[tuple[int, ...], float]:
     """Admit repetitions one by one, in order, each if ``judge`` finds no higher cost with it.
 
@@ -120,9 +107,8 @@ def admit(
     ((0, 2), 4.0)
     """
     ends = range(len(numbers))
-    # Prefixes one after another: the sums of the repetitions in one continue in the next.
     fixed = dict.fromkeys([*((n,) for n in numbers), *(tuple(numbers[: k + 1]) for k in ends)])
-    costs = dict(zip(fixed, judge_all(judge, fixed), strict=True))
+    costs = dict(zip(fixed, each(judge, fixed), strict=True))
     best: tuple[int, ...] = (numbers[0],)
     for position in range(1, len(numbers)):
         number, everything = numbers[position], tuple(numbers[: position + 1])
@@ -150,27 +136,31 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Iterator[Ca
     starts again on more rows, which cannot raise its cost, next to all repetitions and the rivals.
     """
     first_two = range(min(2, len(repetitions.samples)))
-    firsts = judging(repetitions)(lambda n: _finish_alone(repetitions, n, spec), first_two)
+    firsts = repetitions.each(lambda n: _finish_alone(repetitions, n, spec), first_two)
     best, alone, rivals = firsts[0], firsts[-1], repetitions.rivals()
     next(rivals)
     yield best.start
     for number, others in enumerate(rivals, start=1):
         earlier = min(best, alone, key=lambda finished: finished.cost)
         full = [k for k in repetitions.full if k <= number] or [0]
-        starts = [
-            replace(earlier.start, flat=earlier.flat, unscaled=False),
-            repetitions.average(full),
-            *(replace(other, unscaled=False) for other in others),
+        starts: list[Callable[[], Candidate]] = [
+            partial(replace, earlier.start, flat=earlier.flat, unscaled=False),
+            partial(repetitions.average, full),
+            *(partial(replace, other, unscaled=False) for other in others),
         ]
         covered = covered_by(repetitions, range(number + 1))
-        trials: list[Callable[[], Finished]] = [
-            partial(finished, repetitions, start, covered, spec) for start in starts
-        ]
+        trials = [partial(_finish_start, repetitions, start, covered, spec) for start in starts]
         if number + 1 < len(repetitions.samples):
             trials.append(partial(_finish_alone, repetitions, number + 1, spec))
-        results = judging(repetitions)(lambda trial: trial(), trials)
+        results = repetitions.each(lambda trial: trial(), trials)
         best, alone = min(results[: len(starts)], key=lambda finished: finished.cost), results[-1]
         yield best.start
+
+
+def _finish_start(
+    repetitions: Repetitions, start: Callable[[], Candidate], covered: Covered, spec: MergeSpec
+) -> Finished:
+    return finished(repetitions, start(), covered, spec)
 
 
 def _finish_alone(repetitions: Repetitions, number: int, spec: MergeSpec) -> Finished:
