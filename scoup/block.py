@@ -175,6 +175,10 @@ class Block:
         if isinstance(self.values, StreamedTensor):
             return self.values.densities()[mode] > 0
         if not isinstance(self.values, SparseTensor):
+            # A line of cells without a zero tells it all, without a pass over the data.
+            line = [slice(None) if n == mode else 0 for n in range(len(self.shape))]
+            if self.values[tuple(line)].all():
+                return np.ones(self.shape[mode], dtype=bool)
             return np.any(self.values, axis=self._all_but(mode), keepdims=False)
         rows = np.zeros(self.shape[mode], dtype=bool)
         rows[self.values.coords[mode]] = True

@@ -173,7 +173,28 @@ class CoupledData:
         parts += [self.select_block(number, indices) for number in range(1, len(self.blocks))]
         blocks, weights = zip(*parts, strict=True)
         labels = [label.select(index) for label, index in zip(self.labels, indices, strict=False)]
-        return CoupledData.from_blocks(blocks, weights, labels)
+        if self.is_masked or not all(min(block.shape) for block in blocks):
+            return CoupledData.from_blocks(blocks, weights, labels)
+        return self._of_checked(blocks, weights, labels)
+
+    def _of_checked(
+        self, blocks: tuple[Block, ...], weights: tuple[float, ...], labels: Sequence[Labels]
+    ) -> CoupledData:
+        """Return complete parts of this data as data, without a pass that checks them again."""
+        part, owners = copy.copy(self), self.owners
+        values = {
+            "tensor": blocks[0].values,
+            "matrices": by_mode([block.values for block in blocks[1:]], owners),
+            "tensor_mask": None,
+            "matrix_masks": None,
+            "weights": weights,
+            "blocks": blocks,
+            "block_weights": weights,
+        }
+        for name, value in values.items():
+            object.__setattr__(part, name, value)
+        object.__setattr__(part, "labels", as_labels(labels, part.ndim, part.sizes))
+        return part
 
     @classmethod
     def from_blocks(

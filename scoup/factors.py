@@ -11,6 +11,8 @@ from scoup.records import Array, Factors
 
 # Rows whose columns are reordered at a time.
 BLOCK_ROWS = 1 << 12
+# Rows that are compared as one.
+LINE_ROWS = 64
 
 
 def column_norms(factor: Array) -> Array:
@@ -85,17 +87,29 @@ def _reordered(factor: Array, order: Array, dtype: np.dtype) -> Array:
     columns = np.empty(factor.shape, dtype)
     for first in range(0, len(factor), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
-        columns[rows] = factor[rows, order]
+        # Column by column, which numpy does in a fifth of the time of a list of columns.
+        for column, source in enumerate(order.tolist()):
+            columns[rows, column] = factor[rows, source]
     return columns
 
 
 def _signs(factor: Array) -> Array:
     """Return the sign of the largest entry of each column, without a copy of the factor."""
-    least, most = -factor.min(axis=0), factor.max(axis=0)
+    least, most = -_extreme(np.minimum, factor), _extreme(np.maximum, factor)
     signs = np.where(least > most, -1.0, 1.0)
     for column in np.flatnonzero((least == most) & (most > 0)):
         signs[column] = np.sign(factor[np.abs(factor[:, column]).argmax(), column])
     return signs
+
+
+def _extreme(choose: np.ufunc, factor: Array) -> Array:
+    """Return the least or greatest entry of each column, by lines of many rows: those are fast."""
+    rank, whole = factor.shape[1], len(factor) // LINE_ROWS * LINE_ROWS
+    if not whole or not factor.flags.c_contiguous:
+        return choose.reduce(factor, axis=0)
+    lines = factor[:whole].reshape(-1, LINE_ROWS * rank)
+    rows = choose.reduce(lines, axis=0).reshape(LINE_ROWS, rank)
+    return choose.reduce(np.concatenate([rows, factor[whole:]]), axis=0)
 
 
 def upright(factors: Factors) -> Factors:

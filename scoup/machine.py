@@ -12,13 +12,15 @@ import ctypes
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from math import prod
+from operator import length_hint
 from pathlib import Path
 from threading import Lock, local
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -32,6 +34,9 @@ MIN_PARALLEL_STEPS = 1 << 21
 # What a tensor on disk may take in a job, on any machine: rows that do not fit are summed up in
 # another order, which changes last digits.
 SHARDS_MEMORY_BYTES = 10**9
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 
 _lock = Lock()
 _serial_users = 0
@@ -148,12 +153,48 @@ def run_chunks(count: int, work: Callable[[int, int], object], steps: float = fl
         for chunk in chunks:
             work(chunk, chunk + 1)
 
+    _run_with_helpers(run_next, helpers)
+
+
+def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+    """Return ``work`` of every item, in order, with several items worked on at a time.
+
+    For work of many small passes over data, which threads could not share. An item is taken when a
+    thread is free, so that a generator holds few of them; kernels get the threads that are left.
+
+    >>> share_out(lambda number: number**2, range(4))
+    [0, 1, 4, 9]
+    """
+    count = kernel_threads()
+    used = min(count, length_hint(items, count))
+    if used < 2:
+        return [work(item) for item in items]
+    numbered, outcomes, taking = enumerate(items), dict[int, Outcome](), Lock()
+
+    def take() -> tuple[int, Item] | None:
+        with taking:
+            return next(numbered, None)
+
+    def run_next() -> None:
+        with _kernel_limit(count // used):
+            while (pair := take()) is not None:
+                outcomes[pair[0]] = work(pair[1])
+
+    _run_with_helpers(run_next, used - 1)
+    return [outcomes[number] for number in range(len(outcomes))]
+
+
+def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
+    """Call ``run_next`` in this thread and in helpers, each until nothing is left to do."""
     futures = [_pool(os.getpid()).submit(run_next) for _ in range(helpers)]
-    run_next()
-    for future in futures:
+    try:
+        run_next()
+    finally:
         # A helper that has not started (the pool is busy for other callers) is no longer needed.
-        if not future.cancel():
-            future.result()
+        started = [future for future in futures if not future.cancel()]
+        wait(started)
+    for future in started:
+        future.result()
 
 
 @lru_cache(maxsize=1)

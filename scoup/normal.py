@@ -105,6 +105,8 @@ def pseudoinverse(gram: Array, precision: DTypeLike = np.float64) -> Array:
     keep = values > cutoff * np.maximum(values[..., -1:], 0.0)
     kept = np.where(keep[..., None, :], vectors, 0.0)
     inverse = (kept / np.where(keep, values, 1.0)[..., None, :]) @ np.swapaxes(kept, -1, -2)
+    if keep.all():
+        return inverse
     # Without the null space, in the original scale: solutions of minimum norm.
     null_space, sizes = np.linalg.svd(np.where(keep[..., None, :], 0.0, vectors))[:2]
     is_null = sizes > np.finfo(float).eps * gram.shape[-1] * sizes[..., :1]

@@ -16,6 +16,7 @@ from scoup import kernels
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.kernels.membership import count_members, sample_masks
+from scoup.machine import share_out
 from scoup.records import Array, Sample
 from scoup.seeds import generator
 from scoup.specs import SampleSpec
@@ -208,7 +209,7 @@ def _draw(
         draw_biased(d, q.common, generator(seed, "common", position))
         for position, (d, q) in enumerate(zip(density, quotas, strict=True))
     )
-    return [_repetition(k, density, quotas, common, seed) for k in range(repetitions)]
+    return share_out(lambda k: _repetition(k, density, quotas, common, seed), range(repetitions))
 
 
 def _repetition(

@@ -5,6 +5,7 @@ numbers whether there are four repetitions or forty, in any order, on any number
 """
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ def generator_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**62))
 
 
+@lru_cache(maxsize=1024, typed=True)
 def _word(key: str | int) -> int:
     """Map a key to a 64-bit word; 1 and "1" are different keys."""
     digest = hashlib.sha256(f"{type(key).__name__}:{key}".encode()).digest()

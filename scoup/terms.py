@@ -12,6 +12,7 @@ with one G for all rows where everything is observed, and one for each row where
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import frexp, ldexp, prod
+from threading import get_ident
 from typing import cast
 
 import numpy as np
@@ -108,16 +109,19 @@ class DenseTerm(Term):
         self._observed = None
         if block.mask is not None:
             self._observed = _packed(_as_three_way(np.asarray(block.mask), self._longest))
-        self._partial: tuple[Array, Array] | None = None
-        self._partial_gram: tuple[Array, Array] | None = None
+        # Products with the longest factor, one per thread: several may fit models to the same data.
+        self._partials: dict[int, tuple[Array, Array]] = {}
+        self._partial_grams: dict[int, tuple[Array, Array]] = {}
 
     def _product(self, factors: Sequence[Array], mode: int) -> Array:
         longest = factors[self._longest]
         if mode == self._longest:
             return kernels.spread(self._values, self._others(factors))
-        if self._partial is None or self._partial[0] is not longest:
-            self._partial = (longest, kernels.contract(self._values, longest))
-        return _contract_rest(self._partial[1], factors, self._longest, mode)
+        of_factor, partial = self._partials.get(get_ident(), (None, longest))
+        if of_factor is not longest:
+            partial = kernels.contract(self._values, longest)
+            self._partials[get_ident()] = longest, partial
+        return _contract_rest(partial, factors, self._longest, mode)
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""
@@ -131,9 +135,11 @@ class DenseTerm(Term):
             outer = self._others(pairs)
             packed = kernels.sum_picked(long_bits, outer.reshape(-1, outer.shape[2]))
         else:
-            if self._partial_gram is None or self._partial_gram[0] is not longest:
-                self._partial_gram = longest, kernels.sum_picked(other_bits, _pairs(longest))
-            packed = _contract_rest(self._partial_gram[1], pairs, self._longest, mode)
+            of_factor, partial = self._partial_grams.get(get_ident(), (None, longest))
+            if of_factor is not longest:
+                partial = kernels.sum_picked(other_bits, _pairs(longest))
+                self._partial_grams[get_ident()] = longest, partial
+            packed = _contract_rest(partial, pairs, self._longest, mode)
         return _unpack(packed, flat[position].shape[1])
 
     def residual_loss(self, factors: Sequence[Array]) -> float:

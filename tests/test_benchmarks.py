@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from benchmarks import data, figures, ingest, rivals, stages, table
+from benchmarks import data, figures, ingest, rivals, splatt, stages, table
 from benchmarks import outcome as stored_outcome
 from benchmarks.curves import Check, Spread, exponent, lowest, ratio, reach, steepest
 from benchmarks.measure import summary
 from benchmarks.outcome import Outcome, Stored
-from benchmarks.parts.kernels import roofline
+from benchmarks.parts.kernels import judge_splatt, roofline
 from benchmarks.parts.missing import sooner
 from scoup import store
 from scoup.coupled import CoupledData
 from scoup.formats.tns import read_tns
+from scoup.tensor import SparseTensor
 
 MACHINE = {
     "cpu": "a processor",
@@ -235,3 +236,68 @@ def test_lines_for_ingest_are_a_tensor_that_our_reader_takes(tmp_path, monkeypat
     assert all(most <= size for most, size in zip(tensor.shape, ingest.SHAPE, strict=True))
     assert 990 <= tensor.nnz <= 1000
     assert ingest.sharded(str(tmp_path / "a.tns.gz"))()["seconds"] > 0
+
+
+# What SPLATT prints, by its sources; the program itself is in no registry.
+SPLATT_REPORT = """\
+****************************************************************
+splatt v1.1.1
+
+Tensor information ---------------------------------------------
+FILE=wall.tns
+DIMS=3x2x2 NNZ=4 DENSITY=3.333333e-01
+
+Factoring ------------------------------------------------------
+NFACTORS=2 MAXITS=3 TOL=0.0e+00 RANDSEED=1 THREADS=2
+
+  its =   1 (0.900s)  fit = 0.10000  delta = +1.0000e-01
+     mode = 1 (0.300s)
+  its =   2 (0.040s)  fit = 0.20000  delta = +1.0000e-01
+  its =   3 (0.060s)  fit = 0.25000  delta = +5.0000e-02
+Final fit: 0.25000
+
+Timing information ---------------------------------------------
+  TOTAL               1.005s
+"""
+
+
+@pytest.fixture
+def fake_splatt(tmp_path, monkeypatch):
+    """Put a program on the PATH that keeps its arguments and its tensor, and prints a report."""
+    (tmp_path / "report.txt").write_text(SPLATT_REPORT)
+    program = tmp_path / splatt.PROGRAM
+    program.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\n'
+        f'cp "$2" {tmp_path}/seen.tns\ncat {tmp_path}/report.txt\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    cells = SparseTensor([[0, 1, 3, 3], [0, 2, 0, 2], [0, 0, 1, 0]], np.arange(1.0, 5.0), (5, 3, 2))
+    monkeypatch.setattr(data, "load_wall", lambda: cells)
+    return tmp_path
+
+
+def test_a_sweep_of_splatt_is_timed_by_its_own_report_without_the_first(fake_splatt):
+    assert splatt.is_present()
+    run = splatt.sweep(rank=2, setting="tiled", sweeps=2)
+    assert run() == {"seconds": pytest.approx(0.05)}
+    arguments = (fake_splatt / "arguments").read_text().split()
+    assert arguments[0] == "cpd"
+    assert {"--nowrite", "--tile"} < set(arguments)
+    assert [arguments[arguments.index(key) + 1] for key in ("-r", "-i", "--tol")] == ["2", "3", "0"]
+    assert read_tns(fake_splatt / "seen.tns").shape == (3, 2, 2)  # empty slices are gone
+
+
+def test_a_program_that_reports_no_sweeps_is_refused_in_its_own_words(fake_splatt):
+    (fake_splatt / "report.txt").write_text("SPLATT: unknown option")
+    with pytest.raises(RuntimeError, match="0 sweeps: 'SPLATT: unknown option'"):
+        splatt.sweep(rank=2)()
+
+
+def test_the_fastest_setting_of_splatt_is_the_rival_and_without_any_a_sentence_says_so():
+    ours = {"coupled sweep": {"runs": [1.0], "seconds": 1.0}}
+    both = {f"splatt {n}": {"runs": [s], "seconds": s} for n, s in (("plain", 4.0), ("tiled", 2))}
+    (check,), remarks = judge_splatt({**ours, **both})
+    assert "splatt tiled" in check.what
+    assert (check.got.middle, remarks) == (0.5, [])
+    assert judge_splatt(ours) == ([], [splatt.MISSING])

@@ -67,6 +67,21 @@ def test_select_keeps_the_coupling_and_the_weights():
     assert part.block_weights == data.block_weights
 
 
+def test_a_selected_part_is_what_the_same_cells_would_make():
+    mask = np.ones(CUBE.shape, dtype=bool)  # hides nothing
+    data = CoupledData(CUBE, {1: [np.ones((3, 2)), np.eye(3)]}, mask, weights=(1, 0.5, 2))
+    indices = [np.array([1]), np.array([0, 2]), np.arange(4), np.array([0]), np.array([1, 2])]
+    part = data.select(indices)
+    same = CoupledData.from_blocks(part.blocks, part.block_weights, part.labels)
+    assert repr(part) == repr(same)
+    assert (part.sizes, part.owners, part.is_masked) == (same.sizes, same.owners, False)
+    assert part.tensor_mask is None
+    again = part.select([np.arange(size) for size in part.sizes])
+    assert [block.norm2 for block in again.blocks] == [block.norm2 for block in same.blocks]
+    with pytest.raises(ScoupError, match="at least one cell"):
+        data.select([np.array([], int), *indices[1:]])
+
+
 def test_scipy_matrices_of_any_format_are_taken():
     dense = np.diag([1.0, 2.0])
     for form in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_matrix):

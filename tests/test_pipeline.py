@@ -5,6 +5,8 @@ import pytest
 
 from scoup import CoupledData, Observed, ScoupError, SparseTensor
 from scoup.fit import fit_repetition
+from scoup.listing import members
+from scoup.machine import share_out, threads
 from scoup.merge import merge
 from scoup.pipeline import run
 from scoup.sample import densities, draw
@@ -26,6 +28,36 @@ def test_the_pipeline_equals_its_stages_whatever_the_number_of_workers(workers):
     result = run(data, PLAN, 7, workers=workers)
     assert all(same_bytes(a.factors, b.factors) for a, b in zip(fits, result.fits, strict=True))
     assert same_bytes(merge(fits, samples, data, PLAN).factors, result.merged.factors)
+
+
+@pytest.mark.parametrize("finish", members("scoup.finishes"))
+def test_threads_that_judge_candidates_change_no_byte(finish):
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=2.0)
+    results = []
+    for count in (1, 2):
+        with threads(count):
+            results.append(run(data, PLAN.model_copy(update={"finish": finish}), 7, workers=count))
+    one, two = (result.merged for result in results)
+    assert same_bytes(one.factors, two.factors)
+    assert (one.report.cost, one.report.scores) == (two.report.cost, two.report.scores)
+
+
+def test_shared_out_work_comes_back_in_order_and_takes_an_item_only_when_a_thread_is_free():
+    taken, done = [], []
+
+    def items():
+        for number in range(20):
+            taken.append(number)
+            assert len(taken) - len(done) <= 2
+            yield number
+
+    with threads(2):
+        assert share_out(lambda n: done.append(n) or -n, items()) == [-n for n in range(20)]
+
+
+def test_an_error_in_shared_out_work_reaches_the_caller():
+    with threads(2), pytest.raises(ZeroDivisionError):
+        share_out(lambda number: 1 / number, [3, 2, 1, 0])
 
 
 def test_densities_may_be_passed_and_fits_are_reported_in_order():

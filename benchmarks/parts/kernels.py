@@ -1,5 +1,6 @@
-"""Sparse products and a coupled sweep of Facebook's shape next to GenTen, scipy and pyttb."""
+"""Sparse products and a coupled sweep of Facebook's shape next to GenTen, SPLATT, scipy, pyttb."""
 
+from benchmarks import splatt
 from benchmarks.curves import Check, ratio
 from benchmarks.measure import Contender, Numbers, race
 from benchmarks.outcome import Outcome
@@ -32,7 +33,18 @@ def measure() -> Outcome:
         Check("our three MTTKRPs, share of the gather bandwidth", ratio(rates, limit), ">=", 0.6),
         Check("pyttb / ours, three MTTKRPs", ratio(pyttb, three), ">=", 30.0),
     ]  # fmt: skip
-    return Outcome(results, checks, roofline(results))
+    against, remarks = judge_splatt(results)
+    return Outcome(results, [*checks, *against], [*roofline(results), *remarks])
+
+
+def judge_splatt(results: dict[str, Numbers]) -> tuple[list[Check], list[str]]:
+    """Compare with the fastest setting of SPLATT; without any, say so in a sentence."""
+    names = [name for name in results if name.startswith("splatt ")]
+    if not names:
+        return [], [splatt.MISSING]
+    fastest = min(names, key=lambda name: results[name]["seconds"])
+    got = ratio(results["coupled sweep"]["runs"], results[fastest]["runs"])
+    return [Check(f"coupled sweep / {fastest}'s sweep of the tensor alone", got, "<=", 1.0)], []
 
 
 def _ours() -> list[Contender]:
@@ -79,6 +91,10 @@ def _peers() -> list[Contender]:
             for way in SCIPY
         ),
         *(Contender(f"pyttb {n}", f"{PEERS}:pyttb_mttkrp", {**same, "mode": n}, 3) for n in MODES),
+        *(
+            Contender(f"splatt {way}", "benchmarks.splatt:sweep", {**same, "setting": way}, 5)
+            for way in (splatt.SETTINGS if splatt.is_present() else ())
+        ),
     ]
 
 

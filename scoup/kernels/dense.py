@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import literally, njit
 
+from scoup.kernels.blas import add_gram, both_triangles
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import (
     add_scaled,
@@ -145,16 +146,16 @@ def long_gram(tensor: Array) -> Array:
     parts, cells = np.zeros((min(MAX_GRAM_CHUNKS, steps), width, width)), read_only(tensor)
 
     def work(first: int, last: int) -> None:
+        flat = np.empty((min(GRAM_BLOCK_ROWS, n), width))
         for part in range(first, last):
             for step in range(part, steps, len(parts)):
                 start = step * GRAM_BLOCK_ROWS
-                flat = np.empty((min(GRAM_BLOCK_ROWS, n - start), width))
-                _unfold(start, cells, flat)
-                # numpy turns this into syrk without the GIL; scipy's syrk would hold it.
-                parts[part] += flat.T @ flat
+                block = flat[: n - start]
+                _unfold(start, cells, block)
+                add_gram(block, parts[part])
 
     run_chunks(len(parts), work, tensor.size * width)
-    return parts[0] if len(parts) == 1 else parts.sum(axis=0)
+    return both_triangles(parts[0] if len(parts) == 1 else parts.sum(axis=0))
 
 
 def _padded(kernel: Array, dtype: np.dtype) -> Array:

@@ -51,7 +51,11 @@ def _sums(matrix: Array) -> tuple[Array, Array]:
             _add_window(windows[chunk], matrix, rows[mine[0]], columns[mine[1] :])
 
     run_chunks(len(windows), work, matrix.size)
-    return rows.sum(axis=0), columns.sum(axis=0)
+    return _total(rows), _total(columns)
+
+
+def _total(parts: Array) -> Array:
+    return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
 @jit

@@ -1,7 +1,6 @@
 """The repetitions of a joint merge: how well each two match, and averages of those that do."""
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, match, scale_columns, unwrap
 from scoup.finishes._covered import Covered
+from scoup.machine import Item, Outcome, share_out
 from scoup.merges import authors, paper
 from scoup.merges._filling import fill
 from scoup.merges._shared import (
@@ -87,13 +87,19 @@ class Repetitions:
         self.factors = [fit.factors for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
-        self.commons = [
-            _common_part(self.scaled(number), sample) for number, sample in enumerate(samples)
-        ]
+        self.commons = share_out(
+            lambda n: _common_part(self.scaled(n), samples[n]), range(len(samples))
+        )
         self._scores: dict[tuple[int, int], float] = {}
         self._explained: dict[int, float] = {}
         self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
-        self._recent: deque[Sums] = deque(maxlen=2)
+        # Replaced as a whole, since threads read it while others add to it.
+        self._recent: tuple[Sums, ...] = ()
+
+    def each(self, work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """Return ``work`` of every item: several at a time, or in turn if that reads from disk."""
+        on_disk = self.data.blocks[0].is_streamed
+        return [work(item) for item in items] if on_disk else share_out(work, items)
 
     def average(self, chosen: Sequence[int]) -> Candidate:
         """Average the columns of those of the chosen repetitions that match."""
@@ -190,8 +196,9 @@ class Repetitions:
             ):
                 totals[n][position] += certainty * signs[n] * factor[:, order]
                 weights[n][position] += certainty
-        self._recent.append(Sums(reference, matched, totals, weights))
-        return self._recent[-1]
+        sums = Sums(reference, matched, totals, weights)
+        self._recent = (*self._recent[-1:], sums)
+        return sums
 
     def _zeros(self) -> list[Array]:
         return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]
@@ -250,7 +257,10 @@ def _reference(repetitions: Repetitions, chosen: Sequence[int]) -> int:
     agreement = {n: np.mean([repetitions.score(n, other) for other in referees]) for n in referees}
     bar = max(agreement.values()) - 1e-9
     ties = [number for number in referees if agreement[number] >= bar]
-    return max(ties, key=repetitions.explained) if len(ties) > 1 else ties[0]
+    if len(ties) == 1:
+        return ties[0]
+    explained = dict(zip(ties, repetitions.each(repetitions.explained, ties), strict=True))
+    return max(ties, key=explained.__getitem__)
 
 
 def _matching(repetitions: Repetitions, chosen: Sequence[int], reference: int) -> tuple[int, ...]:

@@ -1,7 +1,11 @@
 """The joint merge: each repetition gets one permutation for all of its factors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from math import inf
+from operator import itemgetter
 
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
@@ -76,18 +80,22 @@ def best_as_sampled(repetitions: Repetitions) -> Candidate:
     def judge(chosen: tuple[int, ...]) -> float:
         return scaled_cost(terms, repetitions.average(chosen).flat, constraints)
 
-    chosen, lowest = admit(repetitions.full, judge)
-    best = repetitions.average(chosen)
-    for rivals in repetitions.rivals():
-        for rival in rivals:
-            flat = unit_columns(rival.flat)
-            cost = scaled_cost(terms, flat, constraints)
-            if cost < lowest:
-                best, lowest = replace(rival, flat=flat), cost
-    return best
+    chosen, lowest = admit(repetitions.full, judge, repetitions.each)
+
+    def challenge(rival: Candidate) -> tuple[float, Candidate | None]:
+        """Return the rival only if it wins: others are in memory no longer than judged."""
+        rival = replace(rival, flat=unit_columns(rival.flat))
+        cost = scaled_cost(terms, rival.flat, constraints)
+        return (cost, rival) if cost < lowest else (inf, None)
+
+    rivals = chain.from_iterable(repetitions.rivals())
+    _, winner = min(repetitions.each(challenge, rivals), key=itemgetter(0))
+    return winner or repetitions.average(chosen)
 
 
-def admit(numbers: Sequence[int], judge: Judge) -> tuple[tuple[int, ...], float]:
+def admit(
+    numbers: Sequence[int], judge: Judge, each: Callable[..., Iterable[float]] = map
+) -> tuple[tuple[int, ...], float]:
     """Admit repetitions one by one, in order, each if ``judge`` finds no higher cost with it.
 
     Each repetition alone and all repetitions up to it are tried too, in case the wrong ones were
@@ -98,15 +106,18 @@ def admit(numbers: Sequence[int], judge: Judge) -> tuple[tuple[int, ...], float]
     >>> admit(range(3), costs.__getitem__)
     ((0, 2), 4.0)
     """
+    ends = range(len(numbers))
+    fixed = dict.fromkeys([*((n,) for n in numbers), *(tuple(numbers[: k + 1]) for k in ends)])
+    costs = dict(zip(fixed, each(judge, fixed), strict=True))
     best: tuple[int, ...] = (numbers[0],)
-    lowest = judge(best)
     for position in range(1, len(numbers)):
         number, everything = numbers[position], tuple(numbers[: position + 1])
         for chosen in dict.fromkeys([(number,), (*best, number), everything]):
-            cost = judge(chosen)
-            if cost <= lowest:
-                best, lowest = chosen, cost
-    return best, lowest
+            if chosen not in costs:
+                costs[chosen] = judge(chosen)
+            if costs[chosen] <= costs[best]:
+                best = chosen
+    return best, costs[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,24 +135,38 @@ def best_when_finished(repetitions: Repetitions, spec: MergeSpec) -> Iterator[Ca
     With each further repetition the best model so far (or the further one alone, if that is better)
     starts again on more rows, which cannot raise its cost, next to all repetitions and the rivals.
     """
-    best = finished(repetitions, repetitions.alone(0), covered_by(repetitions, [0]), spec)
-    rivals = repetitions.rivals()
+    first_two = range(min(2, len(repetitions.samples)))
+    firsts = repetitions.each(lambda n: _finish_alone(repetitions, n, spec), first_two)
+    best, alone, rivals = firsts[0], firsts[-1], repetitions.rivals()
     next(rivals)
     yield best.start
     for number, others in enumerate(rivals, start=1):
-        covered = covered_by(repetitions, [number])
-        alone = finished(repetitions, repetitions.alone(number), covered, spec)
         earlier = min(best, alone, key=lambda finished: finished.cost)
         full = [k for k in repetitions.full if k <= number] or [0]
-        starts = [
-            replace(earlier.start, flat=earlier.flat, unscaled=False),
-            repetitions.average(full),
-            *(replace(other, unscaled=False) for other in others),
+        starts: list[Callable[[], Candidate]] = [
+            partial(replace, earlier.start, flat=earlier.flat, unscaled=False),
+            partial(repetitions.average, full),
+            *(partial(replace, other, unscaled=False) for other in others),
         ]
         covered = covered_by(repetitions, range(number + 1))
-        trials = (finished(repetitions, start, covered, spec) for start in starts)
-        best = min(trials, key=lambda finished: finished.cost)
+        trials = [partial(_finish_start, repetitions, start, covered, spec) for start in starts]
+        if number + 1 < len(repetitions.samples):
+            trials.append(partial(_finish_alone, repetitions, number + 1, spec))
+        results = repetitions.each(lambda trial: trial(), trials)
+        best, alone = min(results[: len(starts)], key=lambda finished: finished.cost), results[-1]
         yield best.start
+
+
+def _finish_start(
+    repetitions: Repetitions, start: Callable[[], Candidate], covered: Covered, spec: MergeSpec
+) -> Finished:
+    return finished(repetitions, start(), covered, spec)
+
+
+def _finish_alone(repetitions: Repetitions, number: int, spec: MergeSpec) -> Finished:
+    """Finish one repetition on its own rows."""
+    covered = covered_by(repetitions, [number])
+    return finished(repetitions, repetitions.alone(number), covered, spec)
 
 
 def covered_by(repetitions: Repetitions, numbers: Sequence[int]) -> Covered:
