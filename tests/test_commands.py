@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tomllib
@@ -18,8 +19,10 @@ import pytest
 from snakemake.cli import parse_args
 
 from scoup.command import main
-from scoup.run import snakemake_call
+from scoup.errors import ScoupError
+from scoup.run import snakemake_call, summary
 from scoup.seeds import generator
+from scoup.track import ui
 from tests.workflow.conftest import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -31,7 +34,12 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # A word in capitals stands for something, and so do dots and brackets.
 PLACEHOLDER = re.compile(r"\.\.\.|[<{(\[*]|\b[A-Z]{3,}\b(?!=)")
-COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup run|snakemake --)[^`(\n]*")
+COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup (?:run|ui --)|snakemake --)[^`(\n]*")
+QUOTED = re.compile(r"`([^`\n]+ [^`\n]+)`")
+SAID_BY_MAKE = re.compile(r"\b(?:say|by|with) (make [^;,.\"\n]+)")
+# Files in which commands are quoted: code, its messages, rules, texts of reports.
+QUOTING = (".py", ".smk", ".rst", ".html")
+QUOTING_FOLDERS = ("scoup", "workflow", "snakemake_logger_plugin_scoup", "benchmarks")
 
 
 def commands_of(page):
@@ -58,6 +66,12 @@ def words_of(command):
     ):
         return ()
     return tuple(words)
+
+
+def quoting_files():
+    """Return the files of the project, other than pages, in which commands are quoted."""
+    files = (path for folder in QUOTING_FOLDERS for path in (ROOT / folder).rglob("*"))
+    return [ROOT / "Snakefile", *(path for path in files if path.suffix in QUOTING)]
 
 
 def helps():
@@ -100,6 +114,21 @@ def folder(tmp_path_factory):
     return folder
 
 
+def run_messages(folder):
+    """Return what a run, and MLflow on a port that is taken, say about the next step."""
+    results = folder / "made" / "results"
+    results.mkdir(parents=True)
+    (results / ui.DATABASE).touch()
+    with socket.socket() as taken:
+        taken.bind((ui.HOST, 0))
+        taken.listen()
+        with pytest.raises(ScoupError) as refused:
+            ui.serve(results, taken.getsockname()[1])
+    said = summary(results) + str(refused.value)
+    shutil.rmtree(results)
+    return said
+
+
 @pytest.fixture(scope="module")
 def generated(folder):
     """What ``new``, ``inspect``, ``shard`` and ``profile`` print and write for the next step."""
@@ -110,7 +139,8 @@ def generated(folder):
         assert main(["inspect", "posts.csv", "links.csv:wall"]) == 0
         assert main(["shard", "big.tns.gz", "-o", "big.shards"]) == 0
         assert main(["profile", "slurm"]) == 0
-    texts = [text.getvalue(), *(path.read_text() for path in folder.rglob("*.yaml"))]
+    written = (path.read_text() for path in folder.rglob("*.yaml"))
+    texts = [text.getvalue(), run_messages(folder), *written]
     return [command for text in texts for command in COMMENT.findall(text)]
 
 
@@ -124,8 +154,9 @@ def commands(generated):
     printed[ROOT / "config.yaml"] = COMMENT.findall((ROOT / "config.yaml").read_text())
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         printed[path] = re.findall(r"^(?:      - run:| {9}) (.*)$", path.read_text(), re.M)
-    for path in (ROOT / "scoup").rglob("*.py"):
-        printed[path] = re.findall(r"`([^`\n]+ [^`\n]+)`", path.read_text())
+    for path in quoting_files():
+        printed[path] = QUOTED.findall(path.read_text())
+    printed[ROOT / "Makefile"] = SAID_BY_MAKE.findall((ROOT / "Makefile").read_text())
     printed |= {"scoup --help": helps(), "scoup new": generated}
     return {
         words: where
@@ -158,10 +189,15 @@ def check_scoup(words, folder):
 
 
 def check_python(words):
-    if words[1] == "-m":
-        assert importlib.util.find_spec(words[2])
-    else:
+    """Check that the module or file is there, and that the module knows the options."""
+    if words[1] != "-m":
         assert (ROOT / words[1]).exists()
+        return
+    assert importlib.util.find_spec(words[2])
+    if options := [word for word in words[3:] if word.startswith("--")]:
+        call = [sys.executable, "-m", words[2], "--help"]
+        known = subprocess.run(call, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        assert all(re.search(rf"{option}\b", known) for option in options)
 
 
 def check(words, folder):

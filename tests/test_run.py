@@ -159,6 +159,18 @@ def test_the_demo_draws_a_figure_and_explains_it_in_three_lines(tmp_path, monkey
     assert "simulated data" in Path("scoup-demo.svg").read_text()
 
 
+def test_without_matplotlib_the_demo_explains_and_says_what_draws(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from scoup.command import main; "
+        "sys.exit(main(['demo']))"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert "Sun 15:00 near trees" in said
+    assert 'no figure: matplotlib is not installed: pip install "scoup[workflow]"' in said
+    assert said.count("\n") == 3
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_missing_package_is_named_with_its_extra():
     sentence = r'no_such is not installed: pip install "scoup\[workflow\]"'
     with pytest.raises(ScoupError, match=sentence):
