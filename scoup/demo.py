@@ -1,10 +1,12 @@
 """``scoup demo``: two small files, three components, one figure."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from scoup import kernels
 from scoup.estimators import CMTF
 from scoup.extras import MissingPackageError
 from scoup.factors import upright
@@ -15,6 +17,12 @@ from scoup.reading import read
 FIGURE = Path("scoup-demo.svg")
 RANK = 3  # as docs/tutorial.md finds out
 SHOWN = ("hour", "day", "surroundings")
+
+
+def compiles_first() -> bool:
+    """Whether no kernel has been compiled by this Python yet; ``make setup`` does it beforehand."""
+    tag = f"py{sys.version_info.major}{sys.version_info.minor}"
+    return not any(Path(kernels.__file__).parent.glob(f"__pycache__/*.{tag}*.nbi"))
 
 
 def demo() -> str:

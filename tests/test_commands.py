@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,10 @@ from scoup.track import ui
 from tests.workflow.conftest import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OURS = ("scoup", "snakemake", "make", "python", "pip", "docker", ".ci/run")
+OURS = ("scoup", "snakemake", "mlflow", "make", "python", "pip", "docker", ".ci/run")
 # Programs of others, that are not there everywhere.
 OTHERS = ("squeue", "snakedeploy", "pre-commit", "head")
+BIKES = ("trips.csv", "surroundings.csv", "--value", "trips")
 REFUSALS = (AssertionError, SystemExit, LookupError, OSError, subprocess.SubprocessError)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
@@ -135,7 +137,7 @@ def generated(folder):
     text = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(text):
         assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
-        assert main(["new", "bikes", "trips.csv", "surroundings.csv", "--value", "trips"]) == 0
+        assert main(["new", "bikes", *BIKES]) == 0
         assert main(["inspect", "posts.csv", "links.csv:wall"]) == 0
         assert main(["shard", "big.tns.gz", "-o", "big.shards"]) == 0
         assert main(["profile", "slurm"]) == 0
@@ -194,10 +196,20 @@ def check_python(words):
         assert (ROOT / words[1]).exists()
         return
     assert importlib.util.find_spec(words[2])
-    if options := [word for word in words[3:] if word.startswith("--")]:
-        call = [sys.executable, "-m", words[2], "--help"]
-        known = subprocess.run(call, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        assert all(re.search(rf"{option}\b", known) for option in options)
+    check_options(words[2:3], words[3:])
+
+
+def check_options(module, words):
+    """Check that a module, or a verb of it, knows the options among the words."""
+    options = [word for word in words if word.startswith("--")]
+    assert all(re.search(rf"{option}\b", help_of(*module)) for option in options)
+
+
+@cache
+def help_of(*module):
+    """Return what a module prints about itself."""
+    call = [sys.executable, "-m", *module, "--help"]
+    return subprocess.run(call, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def check(words, folder):
@@ -208,6 +220,8 @@ def check(words, folder):
     elif program == "snakemake":
         with contextlib.chdir(ROOT):
             parse_args(list(words[1:]))
+    elif program == "mlflow":
+        check_options(words[:2], words[2:])
     elif program == "make":
         subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     elif program == "python":
@@ -240,21 +254,36 @@ def test_the_pages_have_commands_of_every_kind(commands):
     assert len(commands) > 30
 
 
-@pytest.mark.parametrize("profile", ["default", "slurm"])
-def test_a_generated_configuration_runs_in_a_folder_that_is_no_clone(generated, folder, profile):
+def dry_run(folder, *words):
+    """Return what ``scoup run`` would do in a folder that is no clone."""
     with contextlib.chdir(folder):
-        if not Path("walls.yaml").exists():
-            assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
-    call = [sys.executable, "-m", "scoup", "run", "walls.yaml", "--workflow-profile", profile]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")}
+        for name, *files in (("walls", "posts.csv", "links.csv:wall"), ("bikes", *BIKES)):
+            if f"{name}.yaml" in words and not Path(f"{name}.yaml").exists():
+                assert main(["new", name, *files]) == 0
+    paths = [str(ROOT / word) if word.startswith("workflow/") else word for word in words]
     done = subprocess.run(
-        [*call, "--cores", "2", "--dry-run"],
+        [sys.executable, "-m", "scoup", "run", *paths, "--cores", "2", "--dry-run"],
         cwd=folder,
         capture_output=True,
         text=True,
-        env=environment,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")},
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "experiments" in done.stdout
     assert not (folder / "results").exists()
+    return done.stdout
+
+
+def test_every_printed_run_has_jobs_in_a_folder_that_is_no_clone(commands, folder):
+    runs = {
+        tuple(word for word in words[2:] if word.endswith((".yaml", ".svg")))
+        for words in commands
+        if words[:2] in (("scoup", "run"), (".venv/bin/scoup", "run"))
+    }
+    assert {(), ("walls.yaml",), ("bikes.yaml", "results/plot/rank.svg")} <= runs
+    for words in runs - {("results/plot/agreement.svg",)}:  # of the recipe in CONTRIBUTING.md
+        assert "experiments" in dry_run(folder, *words)
+
+
+def test_a_generated_configuration_runs_with_the_profile_of_a_cluster(generated, folder):
+    assert "experiments" in dry_run(folder, "walls.yaml", "--workflow-profile", "slurm")
