@@ -66,8 +66,9 @@ def at_scales(file: str, content: Content) -> list[str]:
 
 def _square_sums(values: Any, mode: int) -> Array:
     """Return the sum of squares of every index of a mode."""
-    if isinstance(values, SparseTensor):
-        squares = values.values.astype(np.float64) ** 2
-        return np.bincount(values.coords[mode], squares, values.shape[mode])
-    slices = np.moveaxis(values, mode, 0)
-    return np.array([np.nansum(np.square(part, dtype=np.float64)) for part in slices])
+    with np.errstate(over="ignore"):
+        if isinstance(values, SparseTensor):
+            squares = values.values.astype(np.float64) ** 2
+            return np.bincount(values.coords[mode], squares, values.shape[mode])
+        slices = np.moveaxis(values, mode, 0)
+        return np.array([np.nansum(np.square(part, dtype=np.float64)) for part in slices])
