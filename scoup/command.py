@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(
         dest="verb", metavar="demo | inspect | new | shard | run | profile | ui"
     )
-    verbs.add_parser("demo", help="factorize two small files and draw one figure: 20 seconds")
+    verbs.add_parser("demo", help="factorize two small files and draw one figure")
     epilog = FILES.format(formats="\n".join(map(_format_help, descriptions()))) + EXAMPLES
     look = verbs.add_parser(
         "inspect", help="say what files hold and what to try", epilog=epilog, formatter_class=raw
@@ -258,8 +258,10 @@ def _shard(request: argparse.Namespace) -> int:
 
 
 def _demo(request: argparse.Namespace) -> int:
-    from scoup.demo import demo
+    from scoup.demo import compiles_first, demo
 
+    if compiles_first():
+        sys.stderr.write("scoup: compiling the kernels, this once: about a minute\n")
     sys.stdout.write(demo())
     return 0
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from scoup.datasets.files.couple import positions_among
 from scoup.errors import ScoupError
-from scoup.formats import VALUE_NAMES, Content, Preview, Source, is_table, preview, read
+from scoup.formats import GAPS, VALUE_NAMES, Content, Preview, Source, is_table, preview, read
 from scoup.hints import at_missing_labels, at_scales, at_seconds, at_zeros
 from scoup.manifest import MANIFEST_FILE
 from scoup.roles import RoleGuess, guess_roles, mode_name, settle_roles
@@ -233,10 +233,10 @@ def _matrix(file: str, mode: str | None, tensor: Content, hints: list[str]) -> d
     source = _matrix_source(file)
     content = read(Source(**source))
     if len(content.names) != 2:
-        hint = "if it is the tensor, name it first"
-        hint += "; else leave out other columns" if is_table(file) else ""
+        hint = f"if it is the tensor, name it first{_hint_at_text(file)}"
         got = f"{len(content.names)} ({', '.join(content.names)})"
         raise ScoupError.expected(file, "a matrix: two columns of labels, or two axes", got, hint)
+    hints += at_scales(file, content)
     modes = [mode] if mode is not None else _fitting_modes(file, content, tensor)
     if len(modes) > 1:
         hints.append(
@@ -270,8 +270,27 @@ def _matrix_source(file: str) -> dict[str, Any]:
 def _is_wide(table: Preview) -> bool:
     """Whether each line of a table is a row: a label that comes once, then nothing but numbers."""
     labels = [row[0] for row in table.rows]
-    numeric = all(cell == "" or _is_number(cell) for row in table.rows for cell in row[1:])
-    return len(table.names) > 2 and numeric and len(set(labels)) == len(labels)
+    is_unique = len(set(labels)) == len(labels)
+    return len(table.names) > 2 and is_unique and not _text_columns(table)
+
+
+def _text_columns(table: Preview) -> list[str]:
+    """List the columns behind the first that hold more than numbers and gaps."""
+
+    def is_numeric(name: str) -> bool:
+        cells = (cell.strip().lower() for cell in _column(table, name))
+        return all(cell in GAPS or _is_number(cell) for cell in cells)
+
+    return [name for name in table.names[1:] if not is_numeric(name)]
+
+
+def _hint_at_text(file: str) -> str:
+    """Name the columns without which each line of a table would be a row of a matrix."""
+    if not is_table(file):
+        return ""
+    if text := _text_columns(preview(file, PREVIEW_LINES)):
+        return f"; if each line is a row, leave out what is no number ({', '.join(text)})"
+    return "; else leave out other columns"
 
 
 def _fitting_modes(file: str, matrix: Content, tensor: Content) -> list[str]:

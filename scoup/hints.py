@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from scoup.formats import Content
+from scoup.records import Array
 from scoup.roles import RoleGuess, has_times_of_day
 from scoup.tensor import SparseTensor
 
@@ -48,17 +50,25 @@ def at_missing_labels(file: str, content: Content) -> list[str]:
 
 def at_scales(file: str, content: Content) -> list[str]:
     """Indices in different units: the largest decides what a model shows."""
-    if not isinstance(content.values, SparseTensor):
-        return []
     hints = []
     for mode, (name, labels) in enumerate(zip(content.names, content.ids, strict=True)):
         if 1 < len(labels) <= MAX_COMPARED_INDICES:
-            squares = content.values.values.astype(np.float64) ** 2
-            sums = np.bincount(content.values.coords[mode], squares, len(labels))
+            sums = _square_sums(content.values, mode)
             first, last = sums.argmax(), sums.argmin()
-            if sums[first] > MAX_SCALE_RATIO * max(np.median(sums), sums[last], 1e-300):
+            usual = np.sort(sums)[(len(sums) - 1) // 2]  # of two, the smaller one
+            if sums[first] > MAX_SCALE_RATIO * max(usual, 1e-300):
                 hints.append(
                     f"{file}: {name} {labels[first]!s} has nearly all of the squares, and a model "
                     f"shows little else; if units differ, as in {labels[last]!s}, scale them first"
                 )
     return hints
+
+
+def _square_sums(values: Any, mode: int) -> Array:
+    """Return the sum of squares of every index of a mode."""
+    with np.errstate(over="ignore"):
+        if isinstance(values, SparseTensor):
+            squares = values.values.astype(np.float64) ** 2
+            return np.bincount(values.coords[mode], squares, values.shape[mode])
+        slices = np.moveaxis(values, mode, 0)
+        return np.array([np.nansum(np.square(part, dtype=np.float64)) for part in slices])

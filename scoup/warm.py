@@ -3,6 +3,7 @@
 Part of ``make setup``. Otherwise the first jobs of a run would each compile them.
 """
 
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -94,5 +95,6 @@ def load() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser("python -m scoup.warm", description=__doc__).parse_args()
     forget_stale_code(Path(kernels.__file__).parent)
     warm()

@@ -16,6 +16,7 @@ from scoup.command import main
 from scoup.datasets import Traits
 from scoup.datasets.files import Options, paths
 from scoup.datasets.files.couple import couple_files
+from scoup.errors import ScoupError
 from scoup.experiments import declared, names, plans_of
 from scoup.formats import descriptions
 from scoup.guess import guess
@@ -392,6 +393,20 @@ def test_missing_labels_and_uneven_units_are_named_in_hints(tmp_path):
     assert "what people has nearly all of the squares" in units
     path.write_text("\n".join(["place,year,what,value", *rows]).replace("NA", "there"))
     assert len(guess([str(path)]).hints) == 1
+    matrix = tmp_path / "facts.csv"
+    matrix.write_text("place,people,tall\nhere,9e6,1.8\nthere,5e6,NA\n")
+    hints = guess([str(path), str(matrix)]).hints
+    assert any("facts.csv: column people has nearly all of the squares" in hint for hint in hints)
+
+
+def test_a_matrix_with_columns_of_text_names_them(tmp_path):
+    tensor, matrix = tmp_path / "flights.csv", tmp_path / "airports.csv"
+    tensor.write_text("carrier,dest,month\nUA,IAH,1\nUA,MIA,2\nAA,IAH,2\n")
+    matrix.write_text("dest,name,lat,zone\nIAH,Houston,30.0,C\nMIA,Miami,25.8,E\n")
+    with pytest.raises(ScoupError, match=r"leave out what is no number \(name, zone\)"):
+        guess([str(tensor), str(matrix)])
+    matrix.write_text("dest,lat,alt\nIAH,30.0,NA\nMIA,25.8,8\n")
+    assert guess([str(tensor), str(matrix)]).options["matrices"][0]["layout"] == "wide"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,20 +20,28 @@ import pytest
 from snakemake.cli import parse_args
 
 from scoup.command import main
-from scoup.run import snakemake_call
+from scoup.errors import ScoupError
+from scoup.run import snakemake_call, summary
 from scoup.seeds import generator
+from scoup.track import ui
 from tests.workflow.conftest import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OURS = ("scoup", "snakemake", "make", "python", "pip", "docker", ".ci/run")
+OURS = ("scoup", "snakemake", "mlflow", "make", "python", "pip", "docker", ".ci/run")
 # Programs of others, that are not there everywhere.
 OTHERS = ("squeue", "snakedeploy", "pre-commit", "head")
+BIKES = ("trips.csv", "surroundings.csv", "--value", "trips")
 REFUSALS = (AssertionError, SystemExit, LookupError, OSError, subprocess.SubprocessError)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # A word in capitals stands for something, and so do dots and brackets.
 PLACEHOLDER = re.compile(r"\.\.\.|[<{(\[*]|\b[A-Z]{3,}\b(?!=)")
-COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup run|snakemake --)[^`(\n]*")
+COMMENT = re.compile(r"(?:\.venv/bin/)?\b(?:scoup (?:run|ui --)|snakemake --)[^`(\n]*")
+QUOTED = re.compile(r"`([^`\n]+ [^`\n]+)`")
+SAID_BY_MAKE = re.compile(r"\b(?:say|by|with) (make [^;,.\"\n]+)")
+# Files in which commands are quoted: code, its messages, rules, texts of reports.
+QUOTING = (".py", ".smk", ".rst", ".html")
+QUOTING_FOLDERS = ("scoup", "workflow", "snakemake_logger_plugin_scoup", "benchmarks")
 
 
 def commands_of(page):
@@ -58,6 +68,12 @@ def words_of(command):
     ):
         return ()
     return tuple(words)
+
+
+def quoting_files():
+    """Return the files of the project, other than pages, in which commands are quoted."""
+    files = (path for folder in QUOTING_FOLDERS for path in (ROOT / folder).rglob("*"))
+    return [ROOT / "Snakefile", *(path for path in files if path.suffix in QUOTING)]
 
 
 def helps():
@@ -100,17 +116,33 @@ def folder(tmp_path_factory):
     return folder
 
 
+def run_messages(folder):
+    """Return what a run, and MLflow on a port that is taken, say about the next step."""
+    results = folder / "made" / "results"
+    results.mkdir(parents=True)
+    (results / ui.DATABASE).touch()
+    with socket.socket() as taken:
+        taken.bind((ui.HOST, 0))
+        taken.listen()
+        with pytest.raises(ScoupError) as refused:
+            ui.serve(results, taken.getsockname()[1])
+    said = summary(results) + str(refused.value)
+    shutil.rmtree(results)
+    return said
+
+
 @pytest.fixture(scope="module")
 def generated(folder):
     """What ``new``, ``inspect``, ``shard`` and ``profile`` print and write for the next step."""
     text = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(text):
         assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
-        assert main(["new", "bikes", "trips.csv", "surroundings.csv", "--value", "trips"]) == 0
+        assert main(["new", "bikes", *BIKES]) == 0
         assert main(["inspect", "posts.csv", "links.csv:wall"]) == 0
         assert main(["shard", "big.tns.gz", "-o", "big.shards"]) == 0
         assert main(["profile", "slurm"]) == 0
-    texts = [text.getvalue(), *(path.read_text() for path in folder.rglob("*.yaml"))]
+    written = (path.read_text() for path in folder.rglob("*.yaml"))
+    texts = [text.getvalue(), run_messages(folder), *written]
     return [command for text in texts for command in COMMENT.findall(text)]
 
 
@@ -124,8 +156,9 @@ def commands(generated):
     printed[ROOT / "config.yaml"] = COMMENT.findall((ROOT / "config.yaml").read_text())
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         printed[path] = re.findall(r"^(?:      - run:| {9}) (.*)$", path.read_text(), re.M)
-    for path in (ROOT / "scoup").rglob("*.py"):
-        printed[path] = re.findall(r"`([^`\n]+ [^`\n]+)`", path.read_text())
+    for path in quoting_files():
+        printed[path] = QUOTED.findall(path.read_text())
+    printed[ROOT / "Makefile"] = SAID_BY_MAKE.findall((ROOT / "Makefile").read_text())
     printed |= {"scoup --help": helps(), "scoup new": generated}
     return {
         words: where
@@ -158,10 +191,25 @@ def check_scoup(words, folder):
 
 
 def check_python(words):
-    if words[1] == "-m":
-        assert importlib.util.find_spec(words[2])
-    else:
+    """Check that the module or file is there, and that the module knows the options."""
+    if words[1] != "-m":
         assert (ROOT / words[1]).exists()
+        return
+    assert importlib.util.find_spec(words[2])
+    check_options(words[2:3], words[3:])
+
+
+def check_options(module, words):
+    """Check that a module, or a verb of it, knows the options among the words."""
+    options = [word for word in words if word.startswith("--")]
+    assert all(re.search(rf"{option}\b", help_of(*module)) for option in options)
+
+
+@cache
+def help_of(*module):
+    """Return what a module prints about itself."""
+    call = [sys.executable, "-m", *module, "--help"]
+    return subprocess.run(call, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def check(words, folder):
@@ -172,6 +220,8 @@ def check(words, folder):
     elif program == "snakemake":
         with contextlib.chdir(ROOT):
             parse_args(list(words[1:]))
+    elif program == "mlflow":
+        check_options(words[:2], words[2:])
     elif program == "make":
         subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     elif program == "python":
@@ -204,21 +254,36 @@ def test_the_pages_have_commands_of_every_kind(commands):
     assert len(commands) > 30
 
 
-@pytest.mark.parametrize("profile", ["default", "slurm"])
-def test_a_generated_configuration_runs_in_a_folder_that_is_no_clone(generated, folder, profile):
+def dry_run(folder, *words):
+    """Return what ``scoup run`` would do in a folder that is no clone."""
     with contextlib.chdir(folder):
-        if not Path("walls.yaml").exists():
-            assert main(["new", "walls", "posts.csv", "links.csv:wall"]) == 0
-    call = [sys.executable, "-m", "scoup", "run", "walls.yaml", "--workflow-profile", profile]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")}
+        for name, *files in (("walls", "posts.csv", "links.csv:wall"), ("bikes", *BIKES)):
+            if f"{name}.yaml" in words and not Path(f"{name}.yaml").exists():
+                assert main(["new", name, *files]) == 0
+    paths = [str(ROOT / word) if word.startswith("workflow/") else word for word in words]
     done = subprocess.run(
-        [*call, "--cores", "2", "--dry-run"],
+        [sys.executable, "-m", "scoup", "run", *paths, "--cores", "2", "--dry-run"],
         cwd=folder,
         capture_output=True,
         text=True,
-        env=environment,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")},
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "experiments" in done.stdout
     assert not (folder / "results").exists()
+    return done.stdout
+
+
+def test_every_printed_run_has_jobs_in_a_folder_that_is_no_clone(commands, folder):
+    runs = {
+        tuple(word for word in words[2:] if word.endswith((".yaml", ".svg")))
+        for words in commands
+        if words[:2] in (("scoup", "run"), (".venv/bin/scoup", "run"))
+    }
+    assert {(), ("walls.yaml",), ("bikes.yaml", "results/plot/rank.svg")} <= runs
+    for words in runs - {("results/plot/agreement.svg",)}:  # of the recipe in CONTRIBUTING.md
+        assert "experiments" in dry_run(folder, *words)
+
+
+def test_a_generated_configuration_runs_with_the_profile_of_a_cluster(generated, folder):
+    assert "experiments" in dry_run(folder, "walls.yaml", "--workflow-profile", "slurm")

@@ -159,6 +159,30 @@ def test_the_demo_draws_a_figure_and_explains_it_in_three_lines(tmp_path, monkey
     assert "simulated data" in Path("scoup-demo.svg").read_text()
 
 
+def test_the_demo_says_that_kernels_are_compiled_the_first_time(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("scoup.demo.demo", lambda: "done\n")
+    monkeypatch.setattr("scoup.kernels.__file__", str(tmp_path / "__init__.py"))
+    assert main(["demo"]) == 0
+    assert "compiling the kernels" in capsys.readouterr().err
+    (tmp_path / "__pycache__").mkdir()
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    (tmp_path / "__pycache__" / f"dense.kernel-9.{version}.nbi").touch()
+    assert main(["demo"]) == 0
+    assert not capsys.readouterr().err
+
+
+def test_without_matplotlib_the_demo_explains_and_says_what_draws(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from scoup.command import main; "
+        "sys.exit(main(['demo']))"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert "Sun 15:00 near trees" in said
+    assert 'no figure: matplotlib is not installed: pip install "scoup[workflow]"' in said
+    assert said.count("\n") == 3
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_missing_package_is_named_with_its_extra():
     sentence = r'no_such is not installed: pip install "scoup\[workflow\]"'
     with pytest.raises(ScoupError, match=sentence):

@@ -424,5 +424,5 @@ def test_the_digest_follows_everything_a_run_says(folder):
 def test_a_store_that_is_not_there_is_a_hint(tmp_path):
     from scoup.track import ui
 
-    with pytest.raises(ScoupError, match="run `make reproduce` first"):
+    with pytest.raises(ScoupError, match="scoup run builds it, and with --forcerun track"):
         ui.serve(tmp_path, 5000)

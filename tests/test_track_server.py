@@ -152,7 +152,7 @@ def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder
             assert page in line
         assert listeners(port) == {"0100007F"}
         busy = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (busy.returncode, f"make ui PORT={port + 1}" in busy.stderr) == (1, True)
+        assert (busy.returncode, f"--port {port + 1}`" in busy.stderr) == (1, True)
     finally:
         shown.terminate()
         shown.wait(timeout=60)

@@ -34,6 +34,7 @@ from scoup.tensor import SparseTensor
 from scoup.text import check_expansion
 
 VALUE_NAMES = ("value", "count")
+GAPS = ("", "na", "nan", "none", "null")  # cells of numbers that say nothing, in small letters
 
 
 class Source(Spec):

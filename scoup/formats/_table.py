@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.formats import VALUE_NAMES, Cells, Content, Head, Source, Stream
+from scoup.formats import GAPS, VALUE_NAMES, Cells, Content, Head, Source, Stream
 from scoup.formats._arrays import shorten
 from scoup.formats._labels import Coder, array_of, sorted_labels, texts_of
 from scoup.records import Array
-
-UNKNOWN = ("", "na", "nan", "none", "null")
 
 
 class Request(NamedTuple):
@@ -40,7 +38,7 @@ def numbers_of(column: Any, gaps: bool) -> Array:
 
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-        is_unknown = pc.is_in(text, pa.array(UNKNOWN, text.type))
+        is_unknown = pc.is_in(text, pa.array(GAPS, text.type))
         column = pc.if_else(is_unknown, pa.scalar(None, text.type), text)
     numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     if not gaps and not np.isfinite(numbers).all():

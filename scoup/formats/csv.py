@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scoup.errors import ScoupError
-from scoup.formats import Content, Head, Preview, Source, Stream, _table
+from scoup.formats import GAPS, Content, Head, Preview, Source, Stream, _table
 from scoup.formats._labels import LONGEST_LABEL
 from scoup.records import Array
 from scoup.text import Explanation, lines, parse, to_arrow
@@ -110,7 +110,7 @@ def _is_number(cell: str) -> bool:
 def _is_right(cell: str, gaps: bool) -> bool:
     """Whether a cell is a number that is finite, or any number or a gap if gaps are allowed."""
     if gaps:
-        return cell.lower() in _table.UNKNOWN or _is_number(cell)
+        return cell.lower() in GAPS or _is_number(cell)
     return _is_number(cell) and bool(np.isfinite(float(cell)))
 
 

@@ -1,4 +1,4 @@
-"""``python -m scoup.track ui`` shows the store of a results folder."""
+"""``scoup ui``, or ``python -m scoup.track ui``: show the store of a results folder."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from scoup.track import ui
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line and serve."""
-    parser = argparse.ArgumentParser(prog="python -m scoup.track", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scoup", description="Browse the runs in MLflow.")
     parser.add_argument(
         "verb", choices=["ui"], help="browse the runs in MLflow, on this machine only"
     )
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return ui.serve(options.results, options.port)
     except ScoupError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"scoup: {error}\n")
         return 1
 
 

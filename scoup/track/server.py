@@ -32,9 +32,7 @@ def send(experiments: Sequence[TrackedExperiment], address: str, name: str) -> d
     except (MlflowException, requests.RequestException, OSError) as error:
         reason = str(error).splitlines()[0][:160]
         answer = f"the MLflow server {server} to answer"
-        hint = (
-            "the results are safe: start it and run snakemake again, or unset MLFLOW_TRACKING_URI"
-        )
+        hint = "the results are safe: start it and run again, or unset MLFLOW_TRACKING_URI"
         raise ScoupError.expected("MLFLOW_TRACKING_URI", answer, reason, hint) from None
     digests = [experiment.digest for experiment in experiments]
     digest = hashlib.sha256("\n".join([name, *digests]).encode()).hexdigest()

@@ -9,9 +9,11 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from scoup.errors import ScoupError
+from scoup.layout import command_name
 from scoup.track.local import ARTIFACTS, DATABASE, experiments
 from scoup.track.views import address
 
@@ -53,15 +55,13 @@ def pages(folder: Path, port: int) -> dict[str, str]:
 def serve(folder: Path, port: int) -> int:
     """Serve the store until interrupted; print the address of its runs once it answers."""
     if not (folder / DATABASE).exists():
-        rerun = "`snakemake --cores 4 --forcerun track`"
-        hint = f"run `make reproduce` first, or {rerun} if it was deleted"
+        hint = f"{command_name()} run builds it, and with --forcerun track again if it was deleted"
         raise ScoupError.expected(
             str(folder / DATABASE), "the store that the rule track builds", "no such file", hint
         )
     if _in_use(port):
-        raise ScoupError.expected(
-            "port", "a free one", f"{port}, which is in use", f"try `make ui PORT={port + 1}`"
-        )
+        hint = f"try `{command_name()} ui --results {quote(str(folder))} --port {port + 1}`"
+        raise ScoupError.expected("port", "a free one", f"{port}, which is in use", hint)
     signal.signal(signal.SIGTERM, _interrupt)  # a plain kill would leave the server running
     server = subprocess.Popen(command(folder, port), env=environment())
     try:
