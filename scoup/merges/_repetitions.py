@@ -36,6 +36,10 @@ MIN_COMMON_SHARE = 1e-6
 # Only the first so many may become the reference: to compare every two of a thousand repetitions
 # takes longer than to fit them.
 MAX_REFEREES = 16
+# Candidates up to this share of the size of the data are judged several at a time: each takes four
+# to six times its size while it is made and judged. Passes for larger ones are long enough for
+# threads to share each of them.
+MAX_CANDIDATE_SHARE = 1 / 8
 # The other merges, whose models are tried too: none is ever better than the joint merge.
 RIVALS = (paper.assign, authors.assign)
 
@@ -87,7 +91,7 @@ class Repetitions:
         self.factors = [fit.factors for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
-        self.commons = share_out(
+        self.commons = self.each(
             lambda n: _common_part(self.scaled(n), samples[n]), range(len(samples))
         )
         self._scores: dict[tuple[int, int], float] = {}
@@ -97,9 +101,18 @@ class Repetitions:
         self._recent: tuple[Sums, ...] = ()
 
     def each(self, work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
-        """Return ``work`` of every item: several at a time, or in turn if that reads from disk."""
-        on_disk = self.data.blocks[0].is_streamed
-        return [work(item) for item in items] if on_disk else share_out(work, items)
+        """Return ``work`` of every item: several at a time, unless that takes too much memory.
+
+        What reads from disk is done in turn, too: a pass over shards is one at a time.
+        """
+        rank, number_bytes = self.factors[0].rank, self.data.dtype.itemsize
+        candidate_bytes = sum(rows.size for rows in self.rows) * rank * number_bytes
+        if (
+            self.data.blocks[0].is_streamed
+            or candidate_bytes > MAX_CANDIDATE_SHARE * self.data.nbytes
+        ):
+            return [work(item) for item in items]
+        return share_out(work, items)
 
     def average(self, chosen: Sequence[int]) -> Candidate:
         """Average the columns of those of the chosen repetitions that match."""
@@ -197,7 +210,8 @@ class Repetitions:
                 totals[n][position] += certainty * signs[n] * factor[:, order]
                 weights[n][position] += certainty
         sums = Sums(reference, matched, totals, weights)
-        self._recent = (*self._recent[-1:], sums)
+        if len(matched) > 1:  # one repetition is summed up as fast as a copy is made
+            self._recent = (*self._recent[-1:], sums)
         return sums
 
     def _zeros(self) -> list[Array]:
