@@ -131,7 +131,7 @@ class Block:
             raise ScoupError.expected(self.name, "values in memory", "a tensor on disk", hint)
         return self.values
 
-    @property
+    @cached_property
     def observed(self) -> int:
         """Number of observed cells."""
         if isinstance(self.mask, HeldOut):

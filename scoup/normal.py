@@ -29,7 +29,9 @@ def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
     if gram.ndim == 2:
         return _solve_shared(gram, rhs, old)
     rows, singular = kernels.solve_rows(gram, rhs)
-    steps = -(-int(singular.sum()) // SINGULAR_STEP_SYSTEMS) or 1
+    if not singular.any():
+        return rows
+    steps = -(-int(singular.sum()) // SINGULAR_STEP_SYSTEMS)
     for block in np.array_split(np.flatnonzero(singular), steps):
         before = None if old is None else old[block]
         rows[block] = solve_singular(gram[block], rhs[block], before)

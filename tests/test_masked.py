@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoup import CoupledData, kernels
+from scoup import CoupledData, HeldOut, SparseTensor, kernels
 from scoup.factors import khatri_rao
 from scoup.fit import fit
 from scoup.machine import serial_blas, threads
@@ -204,7 +204,7 @@ def test_several_modes_and_matrices_shrink_and_expand():
     problem = Problem.of(data)
     filled = Filled.of(problem, 2)
     assert filled is not None
-    assert filled.problem.data.shape[0] == filled.problem.data.shape[2] == 6
+    assert filled.problem.data.shape[0] == filled.problem.data.shape[2] == 4
     sides = [np.ones((5, 2)) for _ in range(3)]
     whole = filled.expand(filled.shrink([rng.standard_normal((n, 2)) for n in shape] + sides))
     assert [factor.shape for factor in whole] == [(n, 2) for n in data.sizes]
@@ -219,6 +219,22 @@ def test_bytes_of_a_fit_do_not_depend_on_threads():
         with threads(count), serial_blas():
             results.append(als.solve(Problem.of(data), list(flat), Stopping(20, 1e-8)).flat)
     assert all(one.tobytes() == two.tobytes() for one, two in zip(*results, strict=True))
+
+
+def test_hidden_cells_that_hold_most_of_a_row_leave_its_digits():
+    rng = generator(0, "hidden mass")
+    shape = (6, 40, 30)
+    flat = [rng.standard_normal((n, 2)).astype(np.float32) for n in shape]
+    flat[1][0] *= 1e3
+    hidden = np.zeros(shape, np.float32)
+    hidden[:3, 0] = 1.0  # a fortieth of the cells of these rows
+    tensor = SparseTensor.from_dense(rng.standard_normal(shape).astype(np.float32) * (hidden == 0))
+    data = CoupledData(tensor, tensor_mask=HeldOut(SparseTensor.from_dense(hidden)))
+    grams = Problem.of(data).terms[0].gram(flat, grams_of(flat), 0)
+    _, second, third = (factor.astype(np.float64) for factor in flat)
+    rest = (second[1:].T @ second[1:]) * (third.T @ third)
+    assert np.allclose(grams[:3], rest, rtol=1e-5)
+    assert grams.dtype == np.float32
 
 
 def test_a_mask_takes_one_bit_per_cell_and_direction():

@@ -8,11 +8,14 @@ import numpy as np
 from numba import njit
 
 from scoup.kernels.fibres import read_only
+from scoup.kernels.lanes import add_scaled, lane_mask, load, scale, store, widen
+from scoup.kernels.rows import jit
 from scoup.machine import run_chunks
 from scoup.records import Array
 
-# Neighbouring cells that are computed at a time: their products of factors stay in cache.
-TILE_CELLS = 1 << 11
+# Neighbouring cells that are computed at a time: their products of factors stay in cache, and the
+# residuals of some of them in registers.
+TILE_CELLS, WIDTH = 1 << 11, 16
 _NO_MASK = read_only(np.empty((0, 0), np.bool_))
 
 
@@ -52,39 +55,64 @@ def _products(left: Array, right: Array) -> Array:
     return (left[:, None] * right).reshape(-1, left.shape[1])
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@jit
 def _squares(span, cells, known, unit, model):
     """Add up the squared residuals of some columns of all rows."""
     left, middle, right = model
     first, size, rank = span[0], span[1] - span[0], left.shape[1]
-    products, errors = np.empty((rank, size)), np.empty(size)
-    for f in range(rank):
-        j, q = first // len(right), first % len(right)
-        for t in range(size):
-            products[f, t] = middle[j, f] * right[q, f]
-            q += 1
-            if q == len(right):
-                j, q = j + 1, 0
+    products, errors = np.empty((rank, size)), np.empty((1, size))
+    _set_products(first, middle, right, products)
     total = 0.0
     for p in range(len(left)):
-        row = cells[p, first : first + size]
-        for t in range(size):
-            errors[t] = np.float64(row[t]) * unit
-        for f in range(rank):
-            _subtract(errors, left[p, f], products[f])
+        _set_errors((p, first), cells, unit, left, products, errors)
         if known.size:
-            seen = known[p, first : first + size]
-            for t in range(size):
-                error = errors[t] if seen[t] else 0.0
-                total += error * error
+            total += _sum_known(errors[0], known[p, first : first + size])
         else:
-            for t in range(size):
-                total += errors[t] * errors[t]
+            total += _sum_squares(errors[0])
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _subtract(errors, weight, products):
-    """A function of its own, since only then does the compiler see that nothing overlaps."""
+@jit
+def _set_products(first, middle, right, products):
+    """Set the products (F, size) of the rows of two factors, from column ``first`` on."""
+    j, q, t = first // len(right), first % len(right), 0
+    while t < products.shape[1]:
+        count = min(len(right) - q, products.shape[1] - t)
+        for f in range(len(products)):
+            for k in range(count):
+                products[f, t + k] = middle[j, f] * right[q + k, f]
+        j, q, t = j + 1, 0, t + count
+
+
+@jit
+def _set_errors(corner, cells, unit, left, products, errors):
+    """Set the residuals of a tile of a row; those of a vector stay in registers."""
+    (p, first), (rank, size) = corner, products.shape
+    whole, vectors = lane_mask(WIDTH, WIDTH), size // WIDTH * WIDTH
+    for t in range(0, vectors, WIDTH):
+        total = scale(unit, widen(load(cells, p, first + t, whole)))
+        for f in range(rank):
+            total = add_scaled(total, -left[p, f], load(products, f, t, whole))
+        store(errors, 0, t, whole, total)
+    for t in range(vectors, size):
+        error = unit * np.float64(cells[p, first + t])
+        for f in range(rank):
+            error -= left[p, f] * products[f, t]
+        errors[0, t] = error
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _sum_known(errors, known):
+    total = 0.0
     for t in range(errors.size):
-        errors[t] -= weight * products[t]
+        error = errors[t] if known[t] else 0.0
+        total += error * error
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _sum_squares(errors):
+    total = 0.0
+    for t in range(errors.size):
+        total += errors[t] * errors[t]
+    return total

@@ -20,6 +20,7 @@ from scoup.kernels.lanes import (
     load,
     multiply,
     prefetch,
+    scale,
     store,
     sum_lanes,
     zero_lanes,
@@ -34,8 +35,8 @@ PREFETCH_GATHERS = 16
 GRAM_BATCH_CELLS = 16
 # Size of a cache line, and of the widest vector.
 CACHE_LINE_BYTES = 64
-# Systems that one chunk of :func:`solve_rows` holds.
-CHUNK_SYSTEMS = 64
+# Systems that one chunk of :func:`solve_rows` holds, and that are solved at a time.
+CHUNK_SYSTEMS, LANES = 64, 8
 # Below this pivot, after scaling to a unit diagonal, a system is treated as singular. About the
 # root of eps: a smaller one leaves rounding errors as large as the pivots that follow.
 MIN_PIVOT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 3e-4}
@@ -281,38 +282,61 @@ def solve_rows(grams: Array, rhs: Array) -> tuple[Array, Array]:
 
 @jit
 def _cholesky_rows(span, grams, rhs, least, out, singular):
+    """Solve several systems at a time, one per lane of a vector."""
     first, last = span
     rank = rhs.shape[1]
-    low, y = np.empty((rank, rank)), np.empty(rank)
-    for i in range(first, last):
-        good, top = True, 0.0
+    low, rows = np.empty((rank * rank, LANES)), np.empty((rank, LANES))
+    sizes, top, good = np.empty((rank, LANES)), np.empty(LANES), np.empty(LANES, np.bool_)
+    for start in range(first, last, LANES):
+        for s in range(LANES):
+            i = min(start + s, last - 1)  # lanes past the last system repeat it
+            top[s], good[s] = 0.0, True
+            for f in range(rank):
+                rows[f, s], sizes[f, s] = rhs[i, f], grams[i, f, f]
+                top[s] = max(top[s], sizes[f, s])
+                for g in range(f + 1):
+                    low[f * rank + g, s] = grams[i, f, g]
         for f in range(rank):
-            top = max(top, grams[i, f, f])
-        for f in range(rank):
-            if not good:
-                break
-            for g in range(f):
-                total = np.float64(grams[i, f, g])
-                for h in range(g):
-                    total -= low[f, h] * low[g, h]
-                low[f, g] = total / low[g, g]
-            pivot = np.float64(grams[i, f, f])
-            for h in range(f):
-                pivot -= low[f, h] * low[f, h]
-            # The pivot after scaling to a unit diagonal; a tiny column is a rounding error.
-            good = bool(pivot > least * max(grams[i, f, f], least * top))
-            low[f, f] = np.sqrt(pivot) if good else 1.0
-        singular[i] = not good
-        if not good:
-            continue
-        for f in range(rank):
-            total = np.float64(rhs[i, f])
-            for g in range(f):
-                total -= low[f, g] * y[g]
-            y[f] = total / low[f, f]
-        for f in range(rank - 1, -1, -1):
-            total = y[f]
-            for g in range(f + 1, rank):
-                total -= low[g, f] * y[g]
-            y[f] = total / low[f, f]
-            out[i, f] = y[f]
+            _add_line(low, f, rank)
+            for s in range(LANES):
+                # The pivot after scaling to a unit diagonal; a tiny column is a rounding error.
+                pivot = -low[f * rank + f, s]
+                safe = pivot > least * max(sizes[f, s], least * top[s])
+                good[s] = good[s] and safe
+                low[f * rank + f, s] = -1.0 / np.sqrt(pivot if safe else 1.0)
+        _substitute(low, rows)
+        for i in range(start, min(start + LANES, last)):
+            singular[i] = not good[i - start]
+            for f in range(rank):
+                out[i, f] = rows[f, i - start] if good[i - start] else 0.0
+
+
+# Sums are kept with the opposite sign and inverse pivots with a minus, so that terms are added.
+@jit
+def _add_line(low, f, rank):
+    """Compute line f of Cholesky factors, with minus the square of the pivot on the diagonal."""
+    whole = lane_mask(LANES, LANES)
+    for g in range(f + 1):
+        total = scale(-1.0, load(low, f * rank + g, 0, whole))
+        for h in range(g):
+            left, right = load(low, f * rank + h, 0, whole), load(low, g * rank + h, 0, whole)
+            total = add_product(total, left, right)
+        if g < f:
+            total = multiply(total, load(low, g * rank + g, 0, whole))
+        store(low, f * rank + g, 0, whole, total)
+
+
+@jit
+def _substitute(low, rows):
+    """Solve ``L L' x = row`` in place."""
+    rank, whole = len(rows), lane_mask(LANES, LANES)
+    for f in range(rank):
+        total = scale(-1.0, load(rows, f, 0, whole))
+        for g in range(f):
+            total = add_product(total, load(low, f * rank + g, 0, whole), load(rows, g, 0, whole))
+        store(rows, f, 0, whole, multiply(total, load(low, f * rank + f, 0, whole)))
+    for f in range(rank - 1, -1, -1):
+        total = scale(-1.0, load(rows, f, 0, whole))
+        for g in range(f + 1, rank):
+            total = add_product(total, load(low, g * rank + f, 0, whole), load(rows, g, 0, whole))
+        store(rows, f, 0, whole, multiply(total, load(low, f * rank + f, 0, whole)))

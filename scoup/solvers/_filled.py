@@ -29,8 +29,11 @@ MAX_DIRECTIONS_ROWS = 512
 # Cells that are unfolded at a time to add up a Gram matrix, and sums that are added up in turn.
 UNFOLDED_CELLS = 1 << 17
 MAX_GRAM_PARTS = 8
+# Mean squares, and their inverses, up to which float32 holds sums of squares: directions need few
+# digits, and such Gram matrices take less time.
+MAX_SINGLE_SQUARE = 2.0**64
 # Cells on which a start is judged.
-JUDGED_CELLS = 1 << 16
+JUDGED_CELLS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +52,12 @@ class Filled:
         >>> tensor = np.random.default_rng(0).random((20, 1000, 4))
         >>> data = CoupledData(tensor, tensor_mask=tensor < 0.9)
         >>> Filled.of(Problem.of(data), rank=2).problem.data
-        CoupledData(tensor: 6 x 24 x 4)
+        CoupledData(tensor: 4 x 16 x 4)
         """
         shape, longest = problem.data.shape, int(np.argmax(problem.data.shape))
-        count = 2 * rank + 2
-        large = [n for n, size in enumerate(shape) if n != longest and size > count]
+        # More directions than components, as noise turns the leading ones; many more gain nothing.
+        count = rank + rank // 2 + 1
+        large = [n for n, size in enumerate(shape) if n != longest and size >= 2 * count]
         if not pays(problem) or sum(shape[n] for n in large) > MAX_DIRECTIONS_ROWS:
             return None
         bases = [
@@ -134,12 +138,15 @@ def _directions(terms: Sequence[Term], mode: int, longest: int, count: int) -> A
             axis, values = term.factors.index(mode), np.asarray(term.block.in_memory)
             along = term.factors.index(longest) if longest in term.factors else 1 - axis
             scale = ldexp(term.weight, -2 * term.exponent) / _share(term.block)
-            gram = gram + scale * _unfolded_gram(values, axis, along)
+            square = term.block.norm2 / values.size
+            single = 1 / MAX_SINGLE_SQUARE <= square <= MAX_SINGLE_SQUARE
+            dtype = np.dtype(np.float32) if single else values.dtype
+            gram = gram + scale * _unfolded_gram(values, axis, along, dtype)
     return leading_eigenvectors(gram, count)
 
 
-def _unfolded_gram(values: Array, mode: int, along: int) -> Array:
-    """``X_(mode) X_(mode)'``, from slabs of ``along``, another mode."""
+def _unfolded_gram(values: Array, mode: int, along: int, dtype: np.dtype) -> Array:
+    """``X_(mode) X_(mode)'``, from slabs of ``along``, another mode, as numbers of a type."""
     size = values.shape[mode]
     rows = max(1, UNFOLDED_CELLS * values.shape[along] // values.size)
     slabs = -(-values.shape[along] // rows)
@@ -149,7 +156,8 @@ def _unfolded_gram(values: Array, mode: int, along: int) -> Array:
     def work(first: int, last: int) -> None:
         for part in range(first, last):
             for slab in range(part, slabs, len(parts)):
-                unfolded = moved[:, slab * rows : (slab + 1) * rows].reshape(size, -1)
+                cells = moved[:, slab * rows : (slab + 1) * rows]
+                unfolded = cells.astype(dtype, order="C", copy=False).reshape(size, -1)
                 parts[part] += unfolded @ unfolded.T
 
     run_chunks(len(parts), work, values.size * size)
@@ -158,13 +166,15 @@ def _unfolded_gram(values: Array, mode: int, along: int) -> Array:
 
 def _shrunk(term: Term, bases: Sequence[Array | None]) -> Block:
     """Return a block in coordinates, filled and in the units of its term."""
-    values = np.asarray(term.block.in_memory)
+    values, unit = np.asarray(term.block.in_memory), ldexp(1.0, -term.exponent) / _share(term.block)
     for axis, position in enumerate(term.factors):
         basis = bases[position] if position < len(bases) else None
         if basis is not None:
-            values = _coordinates(values, axis, basis.T.astype(values.dtype))
-    unit = ldexp(1.0, -term.exponent) / _share(term.block)
-    return Block(term.name, values * values.dtype.type(unit), None, term.factors)
+            values = _coordinates(values, axis, (unit * basis.T).astype(values.dtype))
+            unit = 1.0
+    if unit != 1.0:
+        values = values * values.dtype.type(unit)
+    return Block(term.name, values, None, term.factors)
 
 
 def _coordinates(values: Array, axis: int, basis: Array) -> Array:

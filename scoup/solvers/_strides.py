@@ -4,8 +4,8 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
+from scoup import kernels
 from scoup.records import Array
-from scoup.terms import grams_of
 
 # Far from the minimum: plain sweeps before the first stride, lengths of strides in multiples of the
 # last step, and by how much an accepted or rejected stride changes them.
@@ -20,13 +20,14 @@ class Strides:
     """Start each sweep further along the last step, and undo the sweep if the cost rose.
 
     ``near`` says that the start is close to the minimum, and in which order the first sweep updates
-    the factors. Errors then shrink by about the same factor in each sweep, and the next stride ends
-    where a line through the last two steps, as a function of where they began, comes closest to
-    zero (Anderson mixing of depth one).
+    the factors. The error of a component then shrinks by about the same factor in each sweep, and
+    its next stride ends where a line through its last two steps, as a function of where they began,
+    comes closest to zero (Anderson mixing of depth one, component by component).
 
     >>> flat = [np.ones((2, 1)), np.ones((3, 1))]
     >>> strides = Strides(flat)
-    >>> strides.set_out(flat, grams_of(flat)), strides.accept(5.0, flat, [])
+    >>> grams = [factor.T @ factor for factor in flat]
+    >>> strides.set_out(flat, grams), strides.accept(5.0, flat, grams)
     ([0, 1], True)
     """
 
@@ -37,7 +38,8 @@ class Strides:
         near: Sequence[int] | None = None,
     ) -> None:
         self._nonnegative, self._is_near = nonnegative, near is not None
-        self._length = FIRST_STRIDE if near is None else NEAR_STRIDE
+        # One length for all components, or one per component.
+        self._length = np.asarray(FIRST_STRIDE if near is None else NEAR_STRIDE)
         self._plain_left = PLAIN_SWEEPS_FIRST if near is None else 1
         self._order = list(range(len(flat)) if near is None else near)
         # The first factor to be updated is never read: best the longest, whose products cost most.
@@ -57,14 +59,13 @@ class Strides:
         self._last = list(flat), list(grams)
         self._extrapolated = not self._plain_left
         if self._extrapolated:
-            flat[:] = [
-                factor + factor.dtype.type(self._length) * (factor - earlier)
-                for factor, earlier in zip(flat, self._before_last, strict=True)
-            ]
-            for position in self._nonnegative & set(self._order):
-                np.maximum(flat[position], 0, out=flat[position])
-            grams[:] = grams_of(flat)
             self._order = self._longest_first
+            for n in self._order[1:]:
+                length = self._length.astype(flat[n].dtype)
+                flat[n] = flat[n] + length * (flat[n] - self._before_last[n])
+                if n in self._nonnegative:
+                    np.maximum(flat[n], 0, out=flat[n])
+                grams[n] = kernels.gram(flat[n])
         self._begin = list(flat)
         return self._order
 
@@ -73,28 +74,29 @@ class Strides:
         if self._extrapolated and cost > self._cost:
             flat[:], grams[:] = self._last
             self._plain_left, self._step = 1, []
-            self._length = NEAR_STRIDE if self._is_near else SHRINKAGE * self._length
+            self._length = np.asarray(NEAR_STRIDE if self._is_near else SHRINKAGE * self._length)
             return False
         if self._is_near:
             self._aim(flat)
         elif self._extrapolated:
-            self._length = min(GROWTH * self._length, LONGEST_STRIDE)
+            self._length = np.minimum(GROWTH * self._length, LONGEST_STRIDE)
         self._plain_left = max(self._plain_left - 1, 0)
         self._before_last, self._cost = self._last[0], cost
         return True
 
     def _aim(self, flat: Sequence[Array]) -> None:
-        """Set the length of the next stride from the last two steps, each factor at unit size.
+        """Set the lengths of the next stride from the last two steps, each factor at unit size.
 
         Steps of the factor that is updated first do not matter, since nothing reads it.
         """
         read = self._longest_first[1:]
         last, self._step = self._step, [flat[n] - self._begin[n] for n in read]
-        along = across = 0.0
+        along, across = np.zeros((2, flat[0].shape[1]))
         for n, step, earlier in zip(read, self._step, last, strict=bool(last)):
             size = float(np.vdot(flat[n], flat[n])) or 1.0
             change = step - earlier
-            along += float(np.vdot(step, change)) / size
-            across += float(np.vdot(change, change)) / size
-        if across:
-            self._length = float(np.clip(-along / across, -LONGEST_STRIDE, LONGEST_STRIDE))
+            along += np.einsum("if,if->f", step, change) / size
+            across += np.einsum("if,if->f", change, change) / size
+        if last:
+            lengths = np.divide(-along, across, out=np.zeros_like(along), where=across > 0)
+            self._length = np.clip(lengths, -LONGEST_STRIDE, LONGEST_STRIDE)

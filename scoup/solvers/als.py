@@ -29,7 +29,7 @@ COMPRESSIBLE = CONSTRAINABLE = True
 # Sweeps over the small problem that stands for one with missing cells: from each of a few starts,
 # since one may end in a poor local minimum, and from the best of them.
 WARM_UP_STARTS = 4
-WARM_UP_TRIAL, WARM_UP_REST = Stopping(20, 1e-4), Stopping(500, 1e-6)
+WARM_UP_TRIAL, WARM_UP_REST = Stopping(10, 1e-4), Stopping(500, 1e-5)
 # A sweep that raises the cost by more than this multiple of rounding errors is undone, unless the
 # last factors take too much memory to be kept.
 MAX_RISE = 1e3

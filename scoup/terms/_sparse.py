@@ -24,10 +24,13 @@ class SparseTerm(Term):
         super().__init__(block, weight, exponent)
         assert isinstance(block.values, SparseTensor)
         self._values = _arrange(block.values)
-        self._held_out = isinstance(block.mask, HeldOut)
-        self._listed = (
-            _arrange(block.mask.cells) if isinstance(block.mask, (HeldOut, Observed)) else None
-        )
+        self._held_out, self._listed = isinstance(block.mask, HeldOut), None
+        if isinstance(block.mask, (HeldOut, Observed)):
+            cells = block.mask.cells
+            # What hidden cells hold is subtracted: in float64, as they may hold most of a row.
+            dtype = np.float64 if self._held_out else cells.dtype
+            numbers = cells.values.astype(dtype, copy=False)
+            self._listed = kernels.arrange(cells.coords, numbers, cells.shape)
         self._scarce: dict[int, tuple[Array, kernels.Fibres]] = {}
 
     def _product(self, factors: Sequence[Array], mode: int) -> Array:
@@ -41,7 +44,8 @@ class SparseTerm(Term):
         rows = kernels.row_grams(self._listed, factors, mode)
         if not self._held_out:
             return rows
-        rows = super().gram(flat, grams, position) - rows
+        np.subtract(super().gram(flat, grams, position), rows, out=rows)
+        rows = rows.astype(self._values.values.dtype, copy=False)
         # Where many cells are hidden the difference may be rounding error: sum the others instead.
         index, cells = self._scarce_cells(mode)
         if index.size:
