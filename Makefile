@@ -42,7 +42,7 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 test: lint ## static checks, then all tests (about 12 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
-cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; 9 minutes)
+cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; 11 minutes)
 	$(BIN)/python -m tests.cluster.slurm install
 	$(BIN)/python -m tests.cluster.gridengine install
 	$(BIN)/python -m pytest -m cluster --durations=6 $(FLAGS) tests/cluster
