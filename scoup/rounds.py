@@ -18,15 +18,15 @@ ROUND, PRODUCTS = "round", "products"
 
 def write_round(path: PathLike, state: Round, manifest: Manifest) -> None:
     """Write a round."""
-    leading, asked = manifest.leading, state.request
+    leading, request = manifest.leading, state.request
     arrays = {f"all.factor{n}": f for n, f in enumerate(state.flat) if n != leading}
     by_row = {"leading": state.flat[leading]}
-    if asked is not None and asked.gram.ndim == 3:
-        by_row["gram"] = asked.gram
-    elif asked is not None and asked.solves:
-        arrays["all.gram"] = asked.gram
-    if asked is not None and asked.rest.size:
-        by_row["rest"] = asked.rest
+    if request is not None and request.gram.ndim == 3:
+        by_row["gram"] = request.gram
+    elif request is not None and request.solves:
+        arrays["all.gram"] = request.gram
+    if request is not None and request.rest.size:
+        by_row["rest"] = request.rest
     for number, rows in enumerate(manifest.group_rows()):
         arrays |= {f"group{number}.{name}": array[rows] for name, array in by_row.items()}
     meta = {
@@ -35,7 +35,7 @@ def write_round(path: PathLike, state: Round, manifest: Manifest) -> None:
         "order": state.order,
         "losses": state.losses,
         "matching": state.matching,
-        "request": asked and {"mode": asked.mode, "weight": asked.weight},
+        "request": request and {"mode": request.mode, "weight": request.weight},
     }
     store.write_archive(path, ROUND, meta, arrays)
 
