@@ -1,10 +1,11 @@
 """A text table is read as it stands or refused with the line that is wrong."""
 
+import codecs
 import gzip
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from scoup import text
@@ -22,6 +23,7 @@ def read(path, columns):
 def plain(content, columns):
     """A slow reading by the book: the table, or the number of the first bad line."""
     rows, count = [], columns.count
+    content = content.removeprefix(codecs.BOM_UTF8)
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip(b" \t\r") or line.strip(b" \t\r")[:1] in b"#%":
             continue
@@ -50,6 +52,8 @@ numbers = st.lists(
 
 
 @settings(max_examples=400, deadline=None)
+@example(content="\xef\xbb\xbf", real=False)  # a byte-order mark and nothing else
+@example(content="\xef\xbb\xbf1\t2\t3", real=False)
 @given(
     content=st.one_of(letters, numbers, st.binary(max_size=40).map(lambda b: b.decode("latin-1"))),
     real=st.booleans(),

@@ -106,5 +106,5 @@ def least_squares_of_kept(
         if nonnegative:
             solution[rows] = solve_nonnegative(systems, right, factor[rows])
         else:
-            solution[rows] = solve_normal(systems, right)
+            solution[rows] = np.where(kept, solve_normal(systems, right), 0)
     return solution
