@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,22 @@ def gemm(size: int = 3000) -> Run:
     """Multiply two square matrices: the arithmetic peak that BLAS reaches."""
     square = np.ones((size, size))
     return _timed(lambda: square @ square, moved=3 * square.nbytes, flops=2 * size**3)
+
+
+def shared_products(workers: int, pieces: int = 8, times: int = 200, size: int = 200) -> Run:
+    """Share small matrix products out over threads: nothing but arithmetic in each core's cache."""
+    square = np.ones((size, size))
+
+    def multiply(_: int) -> None:
+        product = np.empty_like(square)
+        for _ in range(times):
+            np.matmul(square, square, out=product)
+
+    def work() -> None:
+        with serial_blas(), ThreadPoolExecutor(workers) as pool:
+            list(pool.map(multiply, range(pieces)))
+
+    return _timed(work, moved=0.0, flops=2.0 * size**3 * times * pieces)
 
 
 def gather(rank: int, count: int = 2_000_000) -> Run:
