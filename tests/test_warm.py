@@ -12,11 +12,9 @@ from tests.planted import as_sparse, hide, planted
 
 def compiled():
     """Return every kernel with the types that it has been compiled for."""
-    kernels = (
-        item
-        for item in gc.get_objects()
-        if isinstance(item, Dispatcher) and "scoup" in item.py_func.__module__
-    )
+    # By type(), as isinstance() fails on weak references to what is gone.
+    dispatchers = (item for item in gc.get_objects() if issubclass(type(item), Dispatcher))
+    kernels = (kernel for kernel in dispatchers if "scoup" in kernel.py_func.__module__)
     return {
         (kernel.py_func.__qualname__, id(kernel), str(types))
         for kernel in kernels
