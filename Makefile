@@ -26,7 +26,7 @@ setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
-reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 13 minutes on 2 cores)
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 14 minutes on 2 cores)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
