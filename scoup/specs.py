@@ -275,7 +275,7 @@ class FitSpec(Spec):
     tol: Positive = Field(
         1e-7, description="stop when the cost changes by less than this share of itself"
     )
-    starts: Count = Field(1, description="starts, of which the best is returned")
+    starts: Count = Field(1, le=10_000, description="starts, of which the best is returned")
     compress: Literal["auto", True, False] = Field(
         "auto", description="shorten a long dense mode without loss"
     )

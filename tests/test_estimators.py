@@ -119,7 +119,8 @@ def test_parameters_by_name():
         (CMTF(2, init="hosvd"), "init: expected one of parafac, random, got 'hosvd'."),
         (CMTF(2, max_iter=0), "max_iter: expected an integer of at least 1, got 0."),
         (CMTF(2, tol=-1), "tol: expected a number of at least 0, got -1."),
-        (CMTF(2, starts=0), "starts: expected an integer of at least 1, got 0."),
+        (CMTF(2, starts=0), "starts: expected an integer from 1 to 10000, got 0."),
+        (CMTF(2, starts=10**9), "starts: expected an integer from 1 to 10000, got 1000000000."),
         (CMTF(2, compress="yes"), "compress: expected one of auto, true, false, got 'yes'."),
         (CMTF(2, seed=-1), "seed: expected a non-negative integer, got -1."),
         (
