@@ -275,6 +275,13 @@ def test_solve_rows_gives_the_solution_of_least_norm(count, rank, seed):
         assert np.abs(null_space.T @ row).max(initial=0) <= 1e-6 * max(1, np.abs(row).max())
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros_of_solved_rows_have_no_sign(dtype):
+    rhs = np.eye(9, 3, dtype=dtype)
+    rows, _ = kernels.solve_rows(np.tile(np.eye(3, dtype=dtype), (9, 1, 1)), rhs)
+    assert rows.tobytes() == rhs.tobytes()
+
+
 @pytest.mark.parametrize("shape", [(300, 200), (300, 200, 12), (40, 300, 200), (60, 50, 9, 30)])
 def test_float32_is_near_float64(shape):
     coords, values, factors = large(shape, 30_000, 7)

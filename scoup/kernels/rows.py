@@ -308,7 +308,8 @@ def _cholesky_rows(span, grams, rhs, least, out, singular):
         for i in range(start, min(start + LANES, last)):
             singular[i] = not good[i - start]
             for f in range(rank):
-                out[i, f] = rows[f, i - start] if good[i - start] else 0.0
+                # Opposite signs leave zeros with a minus; adding zero takes it away.
+                out[i, f] = rows[f, i - start] + 0.0 if good[i - start] else 0.0
 
 
 # Sums are kept with the opposite sign and inverse pivots with a minus, so that terms are added.

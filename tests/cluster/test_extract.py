@@ -24,7 +24,10 @@ pytestmark = pytest.mark.cluster
 CELLS = int(os.environ.get("SCOUP_TEST_CELLS", "1000000"))
 SHARDS, PARTS = 16, 4
 MODEL = "results/merge/visits/whole/streamed/seed0.npz"
-DISK, ROUNDS = "results/extract", "results/multiply"
+FIRST_ROUND = "results/complete/visits/whole/streamed/seed0/round1.npz"
+# What follows from the passes of a stage, and how many passes it makes.
+LATER_STAGES = {"extract": ("extract", "fit", "merge"), "multiply": ("merge",)}
+ROUNDS = {"extract": 1, "multiply": 2}
 
 
 @pytest.fixture(scope="module")
@@ -73,28 +76,18 @@ def full_disk(path):
         subprocess.run(["umount", "--lazy", path], check=True)
 
 
-@pytest.fixture
-def unextracted(one_process, tmp_path):
-    """A copy of that run as it was before the first pass, its next results on a full disk."""
-    folder = tmp_path / "run"
+@pytest.fixture(params=["extract", "multiply"])
+def unfinished(request, one_process, config, tmp_path):
+    """A copy of that run before the passes of a stage, whose results are on a full disk."""
+    stage, folder = request.param, tmp_path / "run"
     shutil.copytree(one_process, folder, symlinks=True)
-    for stage in ("extract", "fit", "merge"):
-        shutil.rmtree(folder / "results" / stage)
-    with full_disk(folder / DISK):
-        yield folder
-
-
-@pytest.fixture
-def uncompleted(one_process, config, tmp_path):
-    """A run on one machine whose passes jobs share, up to the first round, on a full disk."""
-    folder = tmp_path / "run"
-    shutil.copytree(one_process, folder, symlinks=True)
-    shutil.rmtree(folder / "results" / "merge")
-    first = "results/complete/visits/whole/streamed/seed0/round1.npz"
-    scatter = ["--set-scatter", f"parts={PARTS}"]
-    succeeded(snakemake(folder, *scatter, "--", first, config=config))
-    with full_disk(folder / ROUNDS):
-        yield folder
+    for later in LATER_STAGES[stage]:
+        shutil.rmtree(folder / "results" / later)
+    if stage == "multiply":  # one machine goes on, with passes that jobs share, to the first round
+        scatter = ["--set-scatter", f"parts={PARTS}"]
+        succeeded(snakemake(folder, *scatter, "--", FIRST_ROUND, config=config))
+    with full_disk(folder / "results" / stage):
+        yield folder, stage
 
 
 def start(folder, config, *options, **faults):
@@ -130,51 +123,27 @@ def kill_a_busy_node(cluster):
 
 
 def test_a_full_disk_a_damaged_shard_and_a_dead_node_delay_the_same_bytes(
-    healthy, one_process, unextracted, shards, config
+    healthy, one_process, unfinished, shards, config
 ):
-    output = start(unextracted, config, "--retries", "0").wait(success=False)
+    folder, stage = unfinished
+    output = start(folder, config, "--retries", "0").wait(success=False)
     assert "the disk has 0.1 MB free; make room or choose another folder" in output
-    assert files_of(unextracted, "extract") == {}
+    assert files_of(folder, stage) == {}
 
-    subprocess.run(["mount", "-o", "remount,size=1g", unextracted / DISK], check=True)
+    subprocess.run(["mount", "-o", "remount,size=1g", folder / "results" / stage], check=True)
     with damaged(shards) as path:
-        output = start(unextracted, config, "--retries", "0").wait(success=False)
+        output = start(folder, config, "--retries", "0").wait(success=False)
     assert f"{path}: " in output
-    assert numbers_of(files_of(unextracted, "extract")) == [1, 3, 4]
-    assert not (unextracted / "results" / "fit").exists()
+    assert numbers_of(files_of(folder, stage)) == [1, 3, 4]
+    assert not (folder / MODEL).exists()
 
-    before = files_of(unextracted, "extract") | files_of(unextracted, "cover")
-    run = start(unextracted, config, faults=["hang"], stage="extract")
+    before = files_of(folder, stage) | files_of(folder, "cover")
+    run = start(folder, config, faults=["hang"], stage=stage)
     until(run.triggered_faults, run)
     kill_a_busy_node(healthy)
     run.wait()
-    after = files_of(unextracted, "extract") | files_of(unextracted, "cover")
-    assert before.items() <= after.items()  # no part was extracted twice
-    assert len(after) == 2 * PARTS
-    assert without_parts(unextracted) == without_parts(one_process)
-
-
-def test_the_same_faults_in_a_round_of_the_completion(
-    healthy, one_process, uncompleted, shards, config
-):
-    output = start(uncompleted, config, "--retries", "0").wait(success=False)
-    assert "the disk has 0.1 MB free; make room or choose another folder" in output
-    assert files_of(uncompleted, "multiply") == {}
-
-    subprocess.run(["mount", "-o", "remount,size=1g", uncompleted / ROUNDS], check=True)
-    before = files_of(uncompleted, "cover")
-    with damaged(shards) as path:
-        output = start(uncompleted, config, "--retries", "0").wait(success=False)
-    assert f"{path}: " in output
-    assert numbers_of(files_of(uncompleted, "multiply")) == [1, 3, 4]
-    assert not (uncompleted / MODEL).exists()
-
-    before |= files_of(uncompleted, "multiply")
-    run = start(uncompleted, config, faults=["hang"], stage="multiply")
-    until(run.triggered_faults, run)
-    kill_a_busy_node(healthy)
-    run.wait()
-    after = files_of(uncompleted, "cover") | files_of(uncompleted, "multiply")
-    assert before.items() <= after.items()  # no product was computed twice
-    assert numbers_of(files_of(uncompleted, "multiply")) == sorted([*range(1, PARTS + 1)] * 2)
-    assert without_parts(uncompleted) == without_parts(one_process)
+    after = files_of(folder, stage) | files_of(folder, "cover")
+    assert before.items() <= after.items()  # no part was computed twice
+    every_part = [*range(1, PARTS + 1)] * ROUNDS[stage]
+    assert numbers_of(files_of(folder, stage)) == sorted(every_part)
+    assert without_parts(folder) == without_parts(one_process)
