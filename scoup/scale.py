@@ -1,6 +1,7 @@
 """The best scale of each component of a model, by least squares on the data."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def rescale(
     >>> [round(float(factor[0, 0]), 6) for factor in rescale(terms, [np.ones((2, 1))] * 3, 3)]
     [2.0, 2.0, 2.0]
     """
-    scales = [scale for scale, _ in _best_scales(terms, flat, constraints)]
+    scales = [best[0].scales for best in _best_scales(terms, [flat], constraints)]
     owners, signed = [term.factors[0] for term in terms[1:]], constraints.turnable(order) or 0
     modes = mode_scales(scales[0], order, owners, signed=signed)
     scaled = [factor * scale for factor, scale in zip(flat, modes, strict=False)]
@@ -50,28 +51,64 @@ def scaled_cost(
     >>> scaled_cost(terms_of(CoupledData(np.full((2, 2, 2), 8.0))), [np.ones((2, 1))] * 3)
     0.0
     """
-    best = zip(terms, _best_scales(terms, flat, constraints), strict=True)
-    return sum(term.weight * (term.norm2 - gain) for term, (_, gain) in best)
+    return scaled_costs(terms, [flat], constraints)[0]
+
+
+def scaled_costs(
+    terms: Sequence[Term],
+    models: Sequence[Sequence[Array]],
+    constraints: Constraints = UNCONSTRAINED,
+) -> list[float]:
+    """Return :func:`scaled_cost` of several models of one rank, in one pass over the data.
+
+    >>> from scoup.coupled import CoupledData
+    >>> from scoup.terms import terms_of
+    >>> terms = terms_of(CoupledData(np.eye(2)[:, :, None] * np.ones(2)))
+    >>> models = [[np.eye(2)[:, [n]], np.ones((2, 1)), np.ones((2, 1))] for n in (0, 1)]
+    >>> scaled_costs(terms, models)
+    [3.0, 3.0]
+    """
+    costs = [0.0] * len(models)
+    for term, best in zip(terms, _best_scales(terms, models, constraints), strict=True):
+        for number, scaling in enumerate(best):
+            costs[number] += term.weight * (term.norm2 - scaling.gain)
+    return costs
+
+
+class _Scaling(NamedTuple):
+    """The best scales of one model for a term, and by how much they lower its loss."""
+
+    scales: Array
+    gain: float
 
 
 def _best_scales(
-    terms: Sequence[Term], flat: Sequence[Array], constraints: Constraints
-) -> Iterator[tuple[Array, float]]:
-    """Yield the scales of each term, tensor first, and by how much they lower its loss."""
-    grams = grams_of(flat)
+    terms: Sequence[Term], models: Sequence[Sequence[Array]], constraints: Constraints
+) -> Iterator[list[_Scaling]]:
+    """Yield the best scales of each model for each term, tensor first.
+
+    A product of the data with columns is the same whatever columns stand beside them, so the
+    columns of all models share a pass.
+    """
+    grams = [grams_of(flat) for flat in models]
+    # A single model keeps its own arrays, by which a term knows the product it has computed.
+    columns = models[0] if len(models) == 1 else [np.hstack(f) for f in zip(*models, strict=True)]
     for number, term in enumerate(terms):
         # Any mode of the tensor may take a sign; that of a matrix goes to its side.
         takers = term.factors[1:] if number else term.factors
-        yield _best_scale(term, flat, grams, nonnegative=constraints.fixed.issuperset(takers))
+        nonnegative, position = constraints.fixed.issuperset(takers), shortest(term, columns)
+        products = np.split(term.rhs(columns, position), len(models), axis=1)
+        yield [
+            _best_scale(
+                flat[position], rhs, term.gram(flat, squares, position), nonnegative=nonnegative
+            )
+            for flat, rhs, squares in zip(models, products, grams, strict=True)
+        ]
 
 
-def _best_scale(
-    term: Term, flat: Sequence[Array], grams: Sequence[Array], nonnegative: bool
-) -> tuple[Array, float]:
-    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i``: scales of a term, and their gain."""
-    position = shortest(term, flat)
-    factor = flat[position].astype(np.float64)
-    rhs, gram = term.rhs(flat, position), term.gram(flat, grams, position)
+def _best_scale(factor: Array, rhs: Array, gram: Array, nonnegative: bool) -> _Scaling:
+    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i`` for the scales l of a model."""
+    factor = factor.astype(np.float64)
     target = np.einsum("if,if->f", factor, rhs)
     if gram.ndim == 2:
         system = gram * (factor.T @ factor)
@@ -79,7 +116,7 @@ def _best_scale(
         system = np.einsum("if,ig,ifg->fg", factor, factor, gram, optimize=True)
     system = np.asarray(system, dtype=np.float64)
     if nonnegative:
-        scale = solve_nonnegative(system, target[None], np.zeros((1, target.size)))[0]
+        scales = solve_nonnegative(system, target[None], np.zeros((1, target.size)))[0]
     else:
-        scale = pseudoinverse(system) @ target
-    return scale, float(scale @ target)
+        scales = pseudoinverse(system) @ target
+    return _Scaling(scales, float(scales @ target))

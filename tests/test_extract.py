@@ -55,7 +55,8 @@ def test_all_parts_together_read_each_shard_once(folder, monkeypatch):
     )
     for number in range(1, 5):
         extract(data, samples, number, 4)
-    assert seen == [shard.file for shard in data.blocks[0].values.manifest.shards]
+    # Several are read at a time, in any order.
+    assert sorted(seen) == [shard.file for shard in data.blocks[0].values.manifest.shards]
 
 
 def test_jobs_on_machines_of_any_size_use_the_same_memory_for_shards(folder, monkeypatch):

@@ -19,8 +19,9 @@ from scoup.merges._shared import common_rows, sampled_rows
 from scoup.metrics import cost, explained_share, output_size, relative_cost, zero_cost
 from scoup.records import Factors, Fit, Sample
 from scoup.sample import draw
-from scoup.scale import rescale, scaled_cost
+from scoup.scale import rescale, scaled_cost, scaled_costs
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
+from scoup.tensor import SparseTensor
 from scoup.terms import terms_of
 from tests.planted import planted
 
@@ -215,6 +216,20 @@ def test_scaled_cost_is_what_rescaling_leaves():
         wrong = [factor * rng.uniform(0.1, 10, size=3) for factor in truth]
         best = wrap(rescale(terms_of(data), wrong, 3), data)
         assert scaled_cost(terms_of(data), wrong) == pytest.approx(cost(data, best))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "masked"])
+def test_models_judged_together_cost_what_they_cost_alone(kind):
+    data, truth = planted((10, 12, 8), 3, 0, side=5, noise=0.3)
+    rng, tensor = np.random.default_rng(0), data.tensor
+    known = rng.random(tensor.shape) > 0.3
+    if kind == "sparse":
+        data = CoupledData(SparseTensor.from_dense(tensor * known), data.matrices)
+    if kind == "masked":
+        data = CoupledData(tensor, data.matrices, known)
+    terms = terms_of(data)
+    models = [[f + rng.standard_normal(f.shape) for f in truth] for _ in range(4)]
+    assert scaled_costs(terms, models) == [scaled_cost(terms, model) for model in models]
 
 
 @pytest.mark.parametrize("finish", ["none", "refit"])

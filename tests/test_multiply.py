@@ -36,7 +36,8 @@ def test_all_parts_together_read_each_shard_once(data, state, monkeypatch):
     )
     for number in range(1, PARTS + 1):
         multiply(tensor.part(number, PARTS), state, data, MergeSpec())
-    assert seen == [shard.file for shard in tensor.manifest.shards]
+    # Two are read at a time, in any order.
+    assert sorted(seen) == [shard.file for shard in tensor.manifest.shards]
 
 
 def test_the_rows_of_other_parts_are_neither_read_nor_needed(data, state, tmp_path):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -36,10 +37,9 @@ MIN_COMMON_SHARE = 1e-6
 # Only the first so many may become the reference: to compare every two of a thousand repetitions
 # takes longer than to fit them.
 MAX_REFEREES = 16
-# Candidates up to this share of the size of the data are judged several at a time: each takes four
-# to six times its size while it is made and judged. Passes for larger ones are long enough for
-# threads to share each of them.
-MAX_CANDIDATE_SHARE = 1 / 8
+# Candidates up to this share of the size of the data together are judged in one pass over it: each
+# takes four to six times its size while it is made and judged.
+MAX_CANDIDATES_SHARE = 1 / 8
 # The other merges, whose models are tried too: none is ever better than the joint merge.
 RIVALS = (paper.assign, authors.assign)
 
@@ -91,6 +91,9 @@ class Repetitions:
         self.factors = [fit.factors for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
+        row_bytes = self.factors[0].rank * data.dtype.itemsize
+        candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
+        self._small_candidates = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
         self.commons = self.each(
             lambda n: _common_part(self.scaled(n), samples[n]), range(len(samples))
         )
@@ -105,14 +108,15 @@ class Repetitions:
 
         What reads from disk is done in turn, too: a pass over shards is one at a time.
         """
-        rank, number_bytes = self.factors[0].rank, self.data.dtype.itemsize
-        candidate_bytes = sum(rows.size for rows in self.rows) * rank * number_bytes
-        if (
-            self.data.blocks[0].is_streamed
-            or candidate_bytes > MAX_CANDIDATE_SHARE * self.data.nbytes
-        ):
+        if self.data.blocks[0].is_streamed or self._small_candidates < 1:
             return [work(item) for item in items]
         return share_out(work, items)
+
+    def groups(self, items: Iterable[Item]) -> Iterator[list[Item]]:
+        """Yield items in groups: as many as may be in memory at a time, at least one."""
+        rest, size = iter(items), max(self._small_candidates, 1)
+        # No name holds the last group while the next one is made.
+        yield from iter(lambda: list(islice(rest, size)), [])
 
     def average(self, chosen: Sequence[int]) -> Candidate:
         """Average the columns of those of the chosen repetitions that match."""
@@ -213,6 +217,10 @@ class Repetitions:
         if len(matched) > 1:  # one repetition is summed up as fast as a copy is made
             self._recent = (*self._recent[-1:], sums)
         return sums
+
+    def forget_sums(self) -> None:
+        """Release the sums that further averages could continue from."""
+        self._recent = ()
 
     def _zeros(self) -> list[Array]:
         return [np.zeros((rows.size, self.factors[0].rank)) for rows in self.rows]

@@ -14,13 +14,14 @@ from scoup.listing import load
 from scoup.merges._repetitions import Candidate, Repetitions, unit_columns
 from scoup.merges._shared import Matching, sampled_rows
 from scoup.records import Array, Fit, Sample
-from scoup.scale import rescale, scaled_cost
+from scoup.scale import rescale, scaled_costs
 from scoup.specs import MergeSpec
 from scoup.terms import weighted
 
 LABEL = "joint merge"
 
-Judge = Callable[[tuple[int, ...]], float]
+# Returns the cost of each of several sets of repetitions.
+Judge = Callable[[Iterable[tuple[int, ...]]], Iterable[float]]
 
 
 def merge(
@@ -77,25 +78,26 @@ def best_as_sampled(repetitions: Repetitions) -> Candidate:
     """Return the candidate of lowest cost once scaled, among sets of repetitions and rivals."""
     terms, constraints = Covered(repetitions.data, repetitions.rows).terms, repetitions.constraints
 
-    def judge(chosen: tuple[int, ...]) -> float:
-        return scaled_cost(terms, repetitions.average(chosen).flat, constraints)
+    def judge(choices: Iterable[tuple[int, ...]]) -> Iterator[float]:
+        for group in repetitions.groups(choices):
+            models = [model.flat for model in repetitions.each(repetitions.average, group)]
+            yield from scaled_costs(terms, models, constraints)
 
-    chosen, lowest = admit(repetitions.full, judge, repetitions.each)
-
-    def challenge(rival: Candidate) -> tuple[float, Candidate | None]:
-        """Return the rival only if it wins: others are in memory no longer than judged."""
-        rival = replace(rival, flat=unit_columns(rival.flat))
-        cost = scaled_cost(terms, rival.flat, constraints)
+    def challenge(rivals: list[Candidate]) -> tuple[float, Candidate | None]:
+        """Return the best rival only if it wins: others are in memory no longer than judged."""
+        rivals = [replace(rival, flat=unit_columns(rival.flat)) for rival in rivals]
+        costs = scaled_costs(terms, [rival.flat for rival in rivals], constraints)
+        cost, rival = min(zip(costs, rivals, strict=True), key=itemgetter(0))
         return (cost, rival) if cost < lowest else (inf, None)
 
+    chosen, lowest = admit(repetitions.full, judge)
+    repetitions.forget_sums()
     rivals = chain.from_iterable(repetitions.rivals())
-    _, winner = min(repetitions.each(challenge, rivals), key=itemgetter(0))
+    _, winner = min(map(challenge, repetitions.groups(rivals)), key=itemgetter(0))
     return winner or repetitions.average(chosen)
 
 
-def admit(
-    numbers: Sequence[int], judge: Judge, each: Callable[..., Iterable[float]] = map
-) -> tuple[tuple[int, ...], float]:
+def admit(numbers: Sequence[int], judge: Judge) -> tuple[tuple[int, ...], float]:
     """Admit repetitions one by one, in order, each if ``judge`` finds no higher cost with it.
 
     Each repetition alone and all repetitions up to it are tried too, in case the wrong ones were
@@ -103,18 +105,18 @@ def admit(
     rise with r. Return the repetitions and their cost.
 
     >>> costs = {(0,): 5.0, (1,): 7.0, (2,): 6.0, (0, 1): 6.0, (0, 2): 4.0, (0, 1, 2): 4.5}
-    >>> admit(range(3), costs.__getitem__)
+    >>> admit(range(3), lambda choices: map(costs.get, choices))
     ((0, 2), 4.0)
     """
     ends = range(len(numbers))
     fixed = dict.fromkeys([*((n,) for n in numbers), *(tuple(numbers[: k + 1]) for k in ends)])
-    costs = dict(zip(fixed, each(judge, fixed), strict=True))
+    costs = dict(zip(fixed, judge(fixed), strict=True))
     best: tuple[int, ...] = (numbers[0],)
     for position in range(1, len(numbers)):
         number, everything = numbers[position], tuple(numbers[: position + 1])
         for chosen in dict.fromkeys([(number,), (*best, number), everything]):
             if chosen not in costs:
-                costs[chosen] = judge(chosen)
+                [costs[chosen]] = judge([chosen])
             if costs[chosen] <= costs[best]:
                 best = chosen
     return best, costs[best]
