@@ -136,7 +136,8 @@ class SCOUP(Model):
       full sweep) or ``prune`` (complete, then drop small entries while the cost rises by at most
       ``rise`` of itself).
     - ``constraints``: as in :class:`CMTF`; the merged model satisfies them, too.
-    - ``jobs``: repetitions fitted at the same time; the result does not depend on it.
+    - ``jobs``: repetitions fitted at the same time, with threads inside the fits if there are
+      fewer; the result does not depend on it.
     - ``solver``, ``init``, ``max_iter``, ``tol``, ``seed``, ``random_state``: as :class:`CMTF`.
 
     >>> import numpy as np

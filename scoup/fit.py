@@ -14,7 +14,7 @@ from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import wrap
 from scoup.listing import load, members
-from scoup.machine import one_thread, require_dense, serial_blas
+from scoup.machine import kernel_limit, require_dense, serial_blas
 from scoup.records import Array, Clock, Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
@@ -58,11 +58,13 @@ def fit(
     return Fit(outcome.units.restore(outcome.factors), _report(data, spec, outcome, clock))
 
 
-def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) -> Fit:
+def fit_repetition(
+    data: CoupledData, sample: Sample, spec: FitSpec, seed: int, threads: int = 1
+) -> Fit:
     """Fit one sample of the data; the start depends on the seed and the repetition alone.
 
     Only rows in which the sample has a non-zero are fitted; the others are zero, which is exact. A
-    sample without any non-zero gives a fit of zeros.
+    sample without any non-zero gives a fit of zeros. The bytes do not depend on ``threads``.
 
     >>> data = CoupledData(np.zeros((3, 3, 3)), {0: np.zeros((3, 2))})
     >>> everything = tuple(np.arange(size) for size in data.sizes)
@@ -70,12 +72,12 @@ def fit_repetition(data: CoupledData, sample: Sample, spec: FitSpec, seed: int) 
     >>> [factor.shape for factor in empty.factors.flat], empty.factors.modes[0].any().item()
     ([(3, 1), (3, 1), (3, 1), (2, 1)], False)
     """
-    return fit_part(data.select(sample.indices), sample.repetition, spec, seed)
+    return fit_part(data.select(sample.indices), sample.repetition, spec, seed, threads)
 
 
-def fit_part(part: CoupledData, repetition: int, spec: FitSpec, seed: int) -> Fit:
+def fit_part(part: CoupledData, repetition: int, spec: FitSpec, seed: int, threads: int = 1) -> Fit:
     """Fit the data of one sample, see :func:`fit_repetition`."""
-    with one_thread():
+    with kernel_limit(threads), serial_blas():
         seed = repetition_seed(seed, repetition)
         masses = part.rows_with_mass()
         if all(mass.all() for mass in masses):

@@ -89,7 +89,7 @@ def threads(count: int) -> Iterator[None]:
     ...     kernel_threads()
     1
     """
-    with ThreadpoolController().limit(limits=count, user_api="blas"), _kernel_limit(count):
+    with ThreadpoolController().limit(limits=count, user_api="blas"), kernel_limit(count):
         yield
 
 
@@ -129,7 +129,7 @@ def one_thread() -> Iterator[None]:
     ...     kernel_threads()
     1
     """
-    with serial_blas(), _kernel_limit(1):
+    with serial_blas(), kernel_limit(1):
         yield
 
 
@@ -176,7 +176,7 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
             return next(numbered, None)
 
     def run_next() -> None:
-        with _kernel_limit(count // used):
+        with kernel_limit(count // used):
             while (pair := take()) is not None:
                 outcomes[pair[0]] = work(pair[1])
 
@@ -204,7 +204,13 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 @contextmanager
-def _kernel_limit(count: int) -> Iterator[None]:
+def kernel_limit(count: int) -> Iterator[None]:
+    """Run the body with at most ``count`` threads for kernels that this Python thread calls.
+
+    >>> with kernel_limit(1):
+    ...     kernel_threads()
+    1
+    """
     before = kernel_threads()
     _per_thread.count = min(count, max_threads())
     try:

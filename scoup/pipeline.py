@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scoup.coupled import CoupledData
 from scoup.fit import fit_part, fit_repetition
-from scoup.machine import one_thread
+from scoup.machine import kernel_threads, one_thread
 from scoup.merge import merge
 from scoup.records import Array, Clock, Fit, Merged, Sample
 from scoup.sample import draw
@@ -32,12 +32,13 @@ def run(
     density: Sequence[Array] | None = None,
     on_fit: Callable[[Fit], None] = lambda fit: None,
 ) -> PipelineResult:
-    """Sample ``data``, fit each repetition on one thread, and merge.
+    """Sample ``data``, fit each repetition, and merge.
 
     ``data`` is factorized as it is: the caller applies the plan's ``values`` and ``weights`` with
-    :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, which changes no byte
-    of the result; ``density`` are the densities of the data if they are known; ``on_fit`` is called
-    with each fit, in order.
+    :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, each on one thread, or
+    on more if there are fewer repetitions than workers; this changes no byte of the result.
+    ``density`` are the densities of the data if they are known; ``on_fit`` is called with each fit,
+    in order.
 
     >>> import numpy as np
     >>> data = CoupledData(np.random.default_rng(0).standard_normal((8, 9, 7)))
@@ -53,10 +54,12 @@ def run(
         on_disk = data.blocks[0].is_streamed
         parts = data.select_all([sample.indices for sample in samples]) if on_disk else []
 
+    threads = max(min(workers, kernel_threads()) // len(samples), 1)
+
     def fit_sample(sample: Sample) -> Fit:
         if on_disk:
-            return fit_part(parts[sample.repetition], sample.repetition, plan, seed)
-        return fit_repetition(data, sample, plan, seed)
+            return fit_part(parts[sample.repetition], sample.repetition, plan, seed, threads)
+        return fit_repetition(data, sample, plan, seed, threads)
 
     with clock("fit"), one_thread(), ThreadPoolExecutor(workers) as pool:
         fits = []

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from scoup import CoupledData, Observed, ScoupError, SparseTensor
-from scoup.fit import fit_repetition
+from scoup import CoupledData, Observed, ScoupError, SparseTensor, machine
+from scoup import fit as fitting
+from scoup.fit import fit, fit_repetition
 from scoup.listing import members
-from scoup.machine import share_out, threads
+from scoup.machine import kernel_threads, share_out, threads
 from scoup.merge import merge
 from scoup.pipeline import run
 from scoup.sample import densities, draw
@@ -28,6 +29,19 @@ def test_the_pipeline_equals_its_stages_whatever_the_number_of_workers(workers):
     result = run(data, PLAN, 7, workers=workers)
     assert all(same_bytes(a.factors, b.factors) for a, b in zip(fits, result.fits, strict=True))
     assert same_bytes(merge(fits, samples, data, PLAN).factors, result.merged.factors)
+
+
+@pytest.mark.parametrize(("repetitions", "threads_each"), [(1, 4), (2, 2), (3, 1), (5, 1)])
+def test_workers_without_a_repetition_help_inside_the_fits(repetitions, threads_each, monkeypatch):
+    seen = []
+    monkeypatch.setattr(machine, "max_threads", lambda: 4)
+    monkeypatch.setattr(fitting, "fit", lambda *given: seen.append(kernel_threads()) or fit(*given))
+    data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
+    plan = PLAN.model_copy(update={"repetitions": repetitions})
+    with threads(4):
+        shared = run(data, plan, 7, workers=4)
+    assert seen == [threads_each] * repetitions
+    assert same_bytes(shared.merged.factors, run(data, plan, 7).merged.factors)
 
 
 @pytest.mark.parametrize("finish", members("scoup.finishes"))
