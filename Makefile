@@ -26,7 +26,7 @@ setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
-reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 14 minutes on 2 cores)
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (14 to 17 minutes on 2 cores)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
@@ -39,13 +39,13 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	cp build/real/results/plot/leave_two_out.png build/real/results/plot/anomaly_plans.png docs/real/
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
-test: lint ## static checks, then all tests (about 12 minutes on 2 cores)
+test: lint ## static checks, then all tests (12 to 15 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
-cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; 11 minutes)
+cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; half an hour on a busy machine)
 	$(BIN)/python -m tests.cluster.slurm install
 	$(BIN)/python -m tests.cluster.gridengine install
-	$(BIN)/python -m pytest -m cluster --durations=6 $(FLAGS) tests/cluster
+	$(BIN)/python -m pytest -m cluster -o cache_dir=.pytest_cache/cluster --durations=6 $(FLAGS) tests/cluster
 
 lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
 	$(BIN)/ruff check .

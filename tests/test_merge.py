@@ -21,9 +21,8 @@ from scoup.records import Factors, Fit, Sample
 from scoup.sample import draw
 from scoup.scale import rescale, scaled_cost, scaled_costs
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
-from scoup.tensor import SparseTensor
 from scoup.terms import terms_of
-from tests.planted import planted
+from tests.planted import as_sparse, hide, planted, starts
 
 MERGES, FINISHES = members("scoup.merges"), members("scoup.finishes")
 
@@ -218,18 +217,12 @@ def test_scaled_cost_is_what_rescaling_leaves():
         assert scaled_cost(terms_of(data), wrong) == pytest.approx(cost(data, best))
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "masked"])
-def test_models_judged_together_cost_what_they_cost_alone(kind):
-    data, truth = planted((10, 12, 8), 3, 0, side=5, noise=0.3)
-    rng, tensor = np.random.default_rng(0), data.tensor
-    known = rng.random(tensor.shape) > 0.3
-    if kind == "sparse":
-        data = CoupledData(SparseTensor.from_dense(tensor * known), data.matrices)
-    if kind == "masked":
-        data = CoupledData(tensor, data.matrices, known)
-    terms = terms_of(data)
-    models = [[f + rng.standard_normal(f.shape) for f in truth] for _ in range(4)]
-    assert scaled_costs(terms, models) == [scaled_cost(terms, model) for model in models]
+def test_models_judged_together_cost_what_they_cost_alone():
+    data, _ = planted((10, 12, 8), 3, 0, side=5, noise=0.3)
+    models, masked = [starts(data, 3, seed) for seed in range(4)], hide(data, 0.3, 0)
+    for kind in (data, as_sparse(data)[0], masked, *as_sparse(masked)):
+        terms = terms_of(kind)
+        assert scaled_costs(terms, models) == [scaled_cost(terms, model) for model in models]
 
 
 @pytest.mark.parametrize("finish", ["none", "refit"])

@@ -93,7 +93,8 @@ class Repetitions:
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
         row_bytes = self.factors[0].rank * data.dtype.itemsize
         candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
-        self._small_candidates = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
+        # 0 if a single one is large.
+        self._candidates_at_once = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
         self.commons = self.each(
             lambda n: _common_part(self.scaled(n), samples[n]), range(len(samples))
         )
@@ -108,13 +109,13 @@ class Repetitions:
 
         What reads from disk is done in turn, too: a pass over shards is one at a time.
         """
-        if self.data.blocks[0].is_streamed or self._small_candidates < 1:
+        if self.data.blocks[0].is_streamed or self._candidates_at_once < 1:
             return [work(item) for item in items]
         return share_out(work, items)
 
     def groups(self, items: Iterable[Item]) -> Iterator[list[Item]]:
         """Yield items in groups: as many as may be in memory at a time, at least one."""
-        rest, size = iter(items), max(self._small_candidates, 1)
+        rest, size = iter(items), max(self._candidates_at_once, 1)
         # No name holds the last group while the next one is made.
         yield from iter(lambda: list(islice(rest, size)), [])
 
