@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from scoup import kernels
 from scoup.block import Block
@@ -138,7 +139,7 @@ def _square_root(gram: Array) -> tuple[Array, Callable[[Array], Array]]:
     except np.linalg.LinAlgError:
         root = np.zeros_like(gram)
     if (root.diagonal() ** 2 > _MIN_PIVOT * gram.diagonal()).all():
-        return root, lambda factor: np.linalg.solve(root, factor)
+        return root, lambda factor: solve_triangular(root, factor, check_finite=False)
     values, vectors = np.linalg.eigh(gram)
     keep = values > _SMALLEST_SHARE * values[-1]
     roots, vectors = np.sqrt(values[keep]), vectors[:, keep]

@@ -40,19 +40,26 @@ def squared_error(
     known = _NO_MASK if mask is None else read_only(mask).reshape(cells.shape)
     model = read_only(left), read_only(doubles[middle]), read_only(right)
     parts, unit = np.zeros(-(-cells.shape[1] // TILE_CELLS)), ldexp(1.0, -exponent)
-
-    def work(first: int, last: int) -> None:
-        for part in range(first, last):
-            span = part * TILE_CELLS, min((part + 1) * TILE_CELLS, cells.shape[1])
-            parts[part] = _squares(span, cells, known, unit, model)
-
-    run_chunks(parts.size, work, values.size * left.shape[1])
+    run_chunks(
+        parts.size,
+        lambda first, last: _set_squares(first, last, cells, known, unit, model, parts),
+        values.size * left.shape[1],
+    )
     return fsum(parts)
 
 
 def _products(left: Array, right: Array) -> Array:
     """Column-wise Kronecker product, the second factor fastest."""
     return (left[:, None] * right).reshape(-1, left.shape[1])
+
+
+@jit
+def _set_squares(first, last, cells, known, unit, model, parts):
+    """Set the sums of squared residuals of some tiles of columns."""
+    for part in range(first, last):
+        start = part * TILE_CELLS
+        span = (start, min(start + TILE_CELLS, cells.shape[1]))
+        parts[part] = _squares(span, cells, known, unit, model)
 
 
 @jit

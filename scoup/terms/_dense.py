@@ -1,6 +1,7 @@
 """The term of a dense array."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from threading import get_ident
 from typing import cast
@@ -108,14 +109,19 @@ def _contract_rest(partial: Array, factors: Sequence[Array], longest: int, mode:
 
 def _pairs(factor: Array) -> Array:
     """Products of all pairs of columns f <= g: (I, F (F + 1) / 2)."""
-    rows, columns = np.triu_indices(factor.shape[1])
-    return factor[:, rows] * factor[:, columns]
+    rows, columns, _ = _triangle(factor.shape[1])
+    return factor.take(rows, axis=1) * factor.take(columns, axis=1)
 
 
 def _unpack(packed: Array, rank: int) -> Array:
     """Turn packed upper triangles (I, F (F + 1) / 2) into symmetric matrices (I, F, F)."""
+    return packed.take(_triangle(rank)[2], axis=1)
+
+
+@lru_cache(maxsize=64)
+def _triangle(rank: int) -> tuple[Array, Array, Array]:
+    """Return row and column of each pair f <= g, and the number of the pair of all (f, g)."""
     rows, columns = np.triu_indices(rank)
-    full = np.empty((len(packed), rank, rank), dtype=packed.dtype)
-    full[:, rows, columns] = packed
-    full[:, columns, rows] = packed
-    return full
+    numbers = np.empty((rank, rank), np.int64)
+    numbers[rows, columns] = numbers[columns, rows] = np.arange(len(rows))
+    return rows, columns, numbers
