@@ -42,7 +42,7 @@ def squared_error(
     parts, unit = np.zeros(-(-cells.shape[1] // TILE_CELLS)), ldexp(1.0, -exponent)
     run_chunks(
         parts.size,
-        lambda first, last: _set_squares(first, last, cells, known, unit, model, parts),
+        lambda first, last: _set_squares((first, last), cells, known, unit, model, parts),
         values.size * left.shape[1],
     )
     return fsum(parts)
@@ -54,9 +54,9 @@ def _products(left: Array, right: Array) -> Array:
 
 
 @jit
-def _set_squares(first, last, cells, known, unit, model, parts):
-    """Set the sums of squared residuals of some tiles of columns."""
-    for part in range(first, last):
+def _set_squares(tiles, cells, known, unit, model, parts):
+    """Set the sums of squared residuals of a range of tiles of columns."""
+    for part in range(tiles[0], tiles[1]):
         start = part * TILE_CELLS
         span = (start, min(start + TILE_CELLS, cells.shape[1]))
         parts[part] = _squares(span, cells, known, unit, model)
