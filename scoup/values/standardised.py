@@ -18,7 +18,9 @@ def apply(data: CoupledData) -> CoupledData:
             "a dense tensor without missing cells and one matrix",
             data.sizes,
         )
-    tensor, matrix = (_dense(block.in_memory).astype(np.float64) for block in data.blocks)
+    tensor, matrix = (
+        _dense(block.in_memory).astype(np.float64, copy=False) for block in data.blocks
+    )
     mode = data.owners[0]
     tensor = tensor - tensor.mean(axis=mode, keepdims=True)
     spread = matrix.std(axis=0)
