@@ -1,13 +1,16 @@
 """How jobs of one machine start: as forks of one process that has imported what they need; no rules."""
 
 import os
+from tempfile import TemporaryDirectory
 
 from snakemake.shell import shell
 
 from scoup.forkserver import ForkServer, is_wanted
+from scoup.store import VERIFIED_FOLDER
 
 STAGES = ["download", "preprocess", "holdout", "sample", "extract", "fit", "merge", "experiments"]
 FORK_SERVERS = []
+VERIFIED_FOLDERS = []
 
 
 def imported_first():
@@ -21,7 +24,7 @@ def imported_later():
     """Return what few jobs need, in the order in which they come."""
     parts = [f"scoup.experiments.{name}" for name in EXPERIMENTS]
     measuring, drawing = ([f"{part}.{kind}" for part in parts] for kind in ("measure", "figure"))
-    return [*measuring, *drawing, *modules_of("report")]
+    return [*measuring, *drawing, "scoup.plot:load", *modules_of("report")]
 
 
 def lift_rate_limit():
@@ -32,6 +35,13 @@ def lift_rate_limit():
     """
     if workflow.is_main_process and workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+
+
+def verify_once():
+    """Let jobs of one machine verify a large array once in this run, not each time that one of them reads it."""
+    if workflow.is_main_process and workflow.local_exec:
+        VERIFIED_FOLDERS.append(TemporaryDirectory(prefix="scoup-verified-"))
+        os.environ[VERIFIED_FOLDER] = VERIFIED_FOLDERS[0].name
 
 
 def start_fork_server():
@@ -58,6 +68,7 @@ def stop_fork_servers():
 
 onstart:
     lift_rate_limit()
+    verify_once()
     start_fork_server()
 
 
