@@ -45,20 +45,24 @@ def verify_once():
 
 
 def start_fork_server():
-    """Have jobs run as forks, where this process starts them itself and in its own environment."""
-    is_local = workflow.is_main_process and workflow.local_exec
-    if not is_local or workflow.deployment_settings.deployment_method or not is_wanted(os.environ):
+    """Have a server import what jobs need while Snakemake finds out which of them to run."""
+    if not IS_RUN or IS_SUBMITTED or not is_wanted(os.environ):
         return
     try:
-        server = ForkServer(imported_first(), imported_later())
+        FORK_SERVERS.append(ForkServer(imported_first(), imported_later()))
     except OSError as error:
         logger.warning(f"scoup: jobs start one by one, as the fork server did not: {error}")
+
+
+def use_fork_server():
+    """Have jobs run as forks, where this process starts them itself and in its own environment."""
+    if not workflow.local_exec or workflow.deployment_settings.deployment_method:
         return
-    FORK_SERVERS.append(server)
-    # The words that Snakemake puts before a command, here before "python script": its own function
-    # for it, so nothing of Snakemake is replaced. With exec, a signal for the job reaches the client.
-    client = server.client.replace("{", "{{").replace("}", "}}")
-    shell.prefix(f"set -euo pipefail; exec {client} ")
+    for server in FORK_SERVERS:
+        # The words that Snakemake puts before a command, here before "python script": its own function
+        # for it, so nothing of Snakemake is replaced. With exec, a signal for the job reaches the client.
+        client = server.client.replace("{", "{{").replace("}", "}}")
+        shell.prefix(f"set -euo pipefail; exec {client} ")
 
 
 def stop_fork_servers():
@@ -66,10 +70,13 @@ def stop_fork_servers():
     return sum(server.stop() for server in FORK_SERVERS)
 
 
+start_fork_server()
+
+
 onstart:
     lift_rate_limit()
     verify_once()
-    start_fork_server()
+    use_fork_server()
 
 
 onerror:

@@ -1,29 +1,28 @@
 """What a job asks for: cores, megabytes and minutes; no rules."""
 
 
-def local_cores():
-    """Return the cores that jobs share on this machine; 0 where none are counted, as on a cluster."""
+def cores():
+    """Return the cores that jobs of this machine share; four where none are counted."""
     try:
-        return workflow.cores or 0
+        return workflow.cores or 4
     except WorkflowError:
-        return 0
+        return 4
 
 
 def threads_of_experiment(wildcards):
-    """Return every core for an experiment that must run alone (four where none are counted), else one."""
-    is_exclusive = getattr(experiments.declared(wildcards.experiment), "EXCLUSIVE", False)
-    return (local_cores() or 4) if is_exclusive else 1
+    """Return every core for an experiment that must run alone, else one."""
+    return cores() if getattr(experiments.declared(wildcards.experiment), "EXCLUSIVE", False) else 1
 
 
 def threads_of_passes(wildcards):
     """Return four cores for one process that reads all shards of a tensor on disk, else one.
 
-    Of a small machine it takes half: with all cores it would wait until no other job runs.
+    Of this machine it takes half: with all cores it would wait until no other job runs.
     """
     is_alone = getattr(wildcards, "scatteritem", "1-of-1") == "1-of-1"
     if not (is_alone and is_on_disk(wildcards.dataset)):
         return 1
-    return min(4, max(1, (local_cores() or 8) // 2))
+    return 4 if IS_SUBMITTED else min(4, max(1, cores() // 2))
 
 
 def megabytes(input):
