@@ -4,9 +4,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from scoup.errors import ScoupError, printable
+from scoup.errors import ScoupError
 from scoup.extras import require
-from scoup.run import run
+from scoup.run import printable, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

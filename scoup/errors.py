@@ -54,12 +54,3 @@ class NotFittedError(ScoupError, AttributeError):
 
 class ScoupWarning(UserWarning):
     """Something the user should know that is not an error."""
-
-
-def printable(words: str) -> str:
-    """Return text without control characters: a label might steer the terminal.
-
-    >>> printable("\\x1b[2Jbear")
-    '\\\\x1b[2Jbear'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in words)

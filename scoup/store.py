@@ -32,8 +32,7 @@ PathLike = str | os.PathLike[str]
 FORMAT, VERSION = "scoup", 1
 CHECKSUM_KEY = "content_sha256"
 MIN_MAPPED_BYTES = 1 << 20
-# Environment variable: a folder, of one run on one machine, where jobs mark what they verified.
-VERIFIED_FOLDER = "SCOUP_VERIFIED"
+VERIFIED_FOLDER = "SCOUP_VERIFIED"  # environment: where jobs of one run mark what they verified
 _CHUNK_BYTES = 1 << 20
 _ALIGNMENT_BYTES = 64
 _LOCAL_HEADER_BYTES, _ZIP64_FIELD_BYTES, _FIELD_HEADER_BYTES = 30, 20, 4
@@ -300,10 +299,9 @@ def _map_array(file: io.BufferedReader, archive: zipfile.ZipFile, info: zipfile.
 
 
 def _verify_once(file: io.BufferedReader, member: IO[bytes], info: zipfile.ZipInfo) -> None:
-    """Read a member to its end, unless a job of the same run has done so.
+    """Read a member to its end, unless a job of the same run has: most touch a small part of it.
 
-    Hundreds of jobs map the same large array, of which most touch a small part. A file that is
-    written again or changed in the meantime has another mark.
+    A file that is written again or changed in the meantime has another mark.
     """
     folder, state = os.environ.get(VERIFIED_FOLDER, ""), os.fstat(file.fileno())
     identity = (state.st_dev, state.st_ino, state.st_size, state.st_ctime_ns, info.header_offset)

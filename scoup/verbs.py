@@ -12,7 +12,7 @@ from typing import Any
 
 from scoup import __version__, store
 from scoup.datasets import Traits, kind
-from scoup.errors import ScoupError, printable
+from scoup.errors import ScoupError
 from scoup.formats import descriptions
 from scoup.guess import guess
 from scoup.ingest import ingest
@@ -21,6 +21,7 @@ from scoup.layout import command_name, project_folder
 from scoup.new import choose, configuration, question
 from scoup.reading import couple_guess
 from scoup.records import ROLES
+from scoup.run import printable
 from scoup.shard import SHARD_CELLS
 from scoup.specs import Count, check
 
