@@ -1,10 +1,7 @@
 """Speedup: cost against time, every contender in one process, alone on the machine.
 
 Contenders take turns: each is timed once per round, so that a busy moment of the machine meets all
-of them. A round has its own samples and starts. The reference alone is timed in the first round
-only: it takes longer than all others together and repeats itself within a percent, while they vary
-by several. Later rounds are compared with that time, and with the cost of plain ALS, which takes
-the same steps as the reference.
+of them, and ratios are those of one round. A round has its own samples and starts.
 """
 
 from collections.abc import Mapping
@@ -17,8 +14,8 @@ from scoup.experiments._view import View
 from scoup.specs import Count, ExperimentSpec, Factors, FinishName
 
 CAPTIONS = {
-    "speedup": "Cost against time, both relative to the reference ALS, which is timed once, for "
-    "each sampling factor, finish and number of workers.",
+    "speedup": "Cost against time, both relative to the reference ALS, for each sampling factor, "
+    "finish and number of workers.",
     "pinv": "Time of the pseudoinverse of the stacked matrix over that by the lemma, and over "
     "itself in a second timing, for each number of rows and components.",
 }
@@ -46,9 +43,7 @@ class Spec(ExperimentSpec):
     workers: list[Count] = Field([1, 2, 4], min_length=1, description="numbers of workers to time")
     sweeps: Count = Field(20, description="sweeps of the full fits, the same for all of them")
     rounds: Count = Field(
-        3,
-        description="rounds, in each of which every contender but the reference, which is timed in "
-        "the first, is timed once; the median counts",
+        3, description="rounds, in each of which every contender is timed once; the median counts"
     )
     pinv_ranks: list[Count] = Field(
         [1, 5, 10], description="numbers of columns at which the pseudoinverse alone is timed"

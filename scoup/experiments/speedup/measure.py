@@ -79,16 +79,12 @@ def measure(inputs: Inputs, spec: Spec, context: Context) -> Outcome:
     for number in range(spec.rounds):
         seed = int(generator(context.seed, "speedup", number).integers(2**31))
         before = _others_seconds()
-        # The reference comes first; it is timed in the first round only.
-        turns = list(contenders(spec, plan, seed))[min(number, 1) :]
-        timings = [_time(data, contender) for contender in turns]
+        timings = [_time(data, contender) for contender in contenders(spec, plan, seed)]
         if before is not None:
             taken = max((_others_seconds() or 0.0) - before, 0.0)
             metrics.append(context.metric(OTHERS_SECONDS, taken, round=number))
-        if not number:
-            reference = timings[0].seconds
-        scale = CostScale(timings[0].cost, zero)  # of the reference, or of plain ALS: the same
-        metrics += _round_metrics(timings, reference, scale, context, number)
+        scale = CostScale(timings[0].cost, zero)
+        metrics += _round_metrics(timings, scale, context, number)
     metrics += random_control(context, data, plan.rank, scale)
     settings = spec.to_dict()
     names = ("sampling", "repetitions", "finishes", "workers", "sweeps", "rounds")
@@ -130,9 +126,9 @@ def _others_seconds() -> float | None:
 
 
 def _round_metrics(
-    timings: Sequence[Timing], reference: float, scale: CostScale, context: Context, number: int
+    timings: Sequence[Timing], scale: CostScale, context: Context, number: int
 ) -> Iterator[Metric]:
-    """Yield the metrics of one round; ``reference`` are the seconds of the reference."""
+    """Yield the metrics of one round, whose first timing is that of the reference."""
     one_worker = {
         (timing.at["sampling"], timing.at["finish"]): timing.seconds
         for timing in timings
@@ -141,7 +137,7 @@ def _round_metrics(
     for timing in timings:
         at = {**timing.at, "round": number}
         yield context.metric(SECONDS, timing.seconds, **at)
-        yield context.metric(SPEEDUP, reference / timing.seconds, **at)
+        yield context.metric(SPEEDUP, timings[0].seconds / timing.seconds, **at)
         yield from costs(context, timing.cost, scale, **at)
         alone = one_worker.get((at["sampling"], at["finish"]))
         if alone and (at["contender"] == SAMPLED_AGAIN or at["workers"] > 1):
