@@ -44,6 +44,9 @@ def hold_out(data: CoupledData, fraction: float, seed: int) -> HoldOut:
     tensor = data.blocks[0]
     if tensor.is_streamed and not fraction:
         return HoldOut(data, np.empty((data.ndim, 0), np.int32), np.empty(0))
+    if isinstance(tensor.values, np.ndarray) and tensor.mask is None and not fraction:
+        # A mask of all cells, and their numbers, would take more memory than the tensor.
+        return HoldOut(data, np.empty((data.ndim, 0), np.int64), tensor.values.reshape(-1)[:0])
     rng = generator(seed, "holdout", f"{fraction:.6f}")
     pick = _pick_sparse if tensor.is_sparse else _pick_dense
     mask, coords, truth = pick(tensor, fraction, rng)

@@ -146,3 +146,12 @@ def summary(results: Path) -> str:
     ]
     made = [f"    {path!s:<22}  {text}\n" for path, text in lines if path.exists()]
     return "".join(["made:\n", *made]) if made else ""
+
+
+def printable(words: str) -> str:
+    """Return text without control characters: a label might steer the terminal.
+
+    >>> printable("\\x1b[2Jbear")
+    '\\\\x1b[2Jbear'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in words)

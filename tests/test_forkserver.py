@@ -78,6 +78,7 @@ SLEEPING = "import os, time; open('pid', 'w').write(str(os.getpid())); time.slee
         "import sys; sys.stderr.write('no'); sys.exit(7)",
         "raise SystemExit('a sentence')",
         "import atexit; atexit.register(print, 'last')",
+        "import threading; threading.Timer(0.1, print, ['late']).start()",
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         "import signal; print([signal.getsignal(n) for n in (signal.SIGINT, signal.SIGCHLD)])",
         "import os, tempfile; print(tempfile.gettempdir(), len(os.environ['HERE']))",

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from scoup.command import main, profiles
+from scoup.command import main
 from scoup.errors import ScoupError
 from scoup.extras import require
 from scoup.layout import command_name, project_folder
 from scoup.progress import error_sentence, failure
 from scoup.run import early_failure, results_folder, snakemake_call, summary
+from scoup.verbs import profiles
 from tests.workflow.conftest import ROOT
 
 # Three jobs, of which one fails with a sentence in its log.

@@ -119,6 +119,26 @@ def test_flipped_bit_is_noticed_or_harmless(good, tmp_path_factory, where, bit, 
     assert all(np.array_equal(found[name], arrays[name]) for name in arrays)
 
 
+def test_jobs_of_one_run_verify_a_large_array_once_and_again_when_it_changed(
+    good, tmp_path, monkeypatch
+):
+    path, marks = tmp_path / "a.npz", tmp_path / "marks"
+    path.write_bytes(good[0])
+    marks.mkdir()
+    monkeypatch.setenv(store.VERIFIED_FOLDER, str(marks))
+    for _ in range(2):
+        np.testing.assert_array_equal(store.read_archive(path, "thing")[1]["large"][-1], 139_999)
+        assert len(list(marks.iterdir())) == 1
+    content = bytearray(good[0])
+    content[good[0].index(good[1]["large"].tobytes()[-64:])] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamagedFileError):
+        store.read_archive(path, "thing")
+    monkeypatch.setenv(store.VERIFIED_FOLDER, str(tmp_path / "gone"))
+    path.write_bytes(good[0])
+    store.read_archive(path, "thing")
+
+
 @pytest.mark.parametrize("name", ["small", "large"])
 def test_flipped_bit_in_the_numbers_names_the_file_and_the_way_out(good, tmp_path, name):
     content = bytearray(good[0])

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from scoup import store
@@ -42,13 +43,28 @@ def save(figure: Figure, *paths: store.PathLike) -> None:
     """Write a figure to files, each in the format of its suffix, and whole or not at all."""
     with style.applied():
         # Laid out and measured once: by default, matplotlib does both twice for every file.
-        figure.draw_without_rendering()
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
         figure.set_layout_engine(None)
         box = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
         for path in paths:
             kind = str(path).rsplit(".", 1)[1]
             with store.atomic(path) as temporary:
                 figure.savefig(temporary, format=kind, metadata=METADATA[kind], bbox_inches=box)
+
+
+def load() -> None:
+    """Draw a small figure in every format: what matplotlib loads on first use is then loaded.
+
+    Forks of this process start with it: fonts, what writes a format, what reads formulas.
+    """
+    with style.applied():
+        figure, grid = style.panels(1)
+        style.letter(grid)
+        grid[0, 0].set(xlabel="$10^{5}$", xlim=(1, 1000))
+        style.plain_log(grid[0, 0].xaxis)
+        for kind in METADATA:
+            figure.savefig(BytesIO(), format=kind)
 
 
 def __getattr__(name: str) -> Any:

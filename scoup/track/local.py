@@ -13,15 +13,19 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from importlib.util import cache_from_source
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import mlflow
 from mlflow.tracking import MlflowClient
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
+from scoup.errors import ScoupError
+from scoup.store import atomic
 from scoup.track.edits import copy_edits
 from scoup.track.log import experiment_tags
 from scoup.track.rows import insert_runs, run_id_of
@@ -72,6 +76,7 @@ def _write(
     database: Path, experiments: Sequence[TrackedExperiment], name: str, digest: str
 ) -> None:
     """Write a new store; the ids of its experiments are 1, 2, ..."""
+    _start_empty(database)
     client = MlflowClient(f"sqlite:///{database.absolute()}")
     engine = create_engine(f"sqlite:///{database.absolute()}")
     for number, experiment in enumerate(experiments, start=1):
@@ -82,6 +87,23 @@ def _write(
         with Session(engine) as session, session.begin():
             insert_runs(session, created, experiment.runs)
     engine.dispose()
+
+
+def _start_empty(database: Path) -> None:
+    """Copy the empty store of an earlier build, or have MLflow make it, and keep it for later ones.
+
+    That takes seconds: MLflow repeats every change of its tables since its first version.
+    """
+    empty = Path(cache_from_source(__file__)).with_name(f"mlflow-{mlflow.__version__}.db")
+    if empty.exists():
+        shutil.copyfile(empty, database)
+        return
+    MlflowClient(f"sqlite:///{database.absolute()}")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        # Not the folder of this build: the experiment that MLflow itself makes stays empty.
+        connection.execute("UPDATE experiments SET artifact_location = 'mlflow-artifacts:/0'")
+    with suppress(OSError, ScoupError), atomic(empty) as temporary:  # may be read-only, or full
+        shutil.copyfile(database, temporary)
 
 
 def _keep_edits(old: Path, new: Path) -> None:

@@ -18,7 +18,7 @@ def apply(data: CoupledData) -> CoupledData:
             "a dense tensor without missing cells and one matrix",
             data.sizes,
         )
-    tensor, matrix = (_dense(block.in_memory).astype(np.float64) for block in data.blocks)
+    tensor, matrix = (_dense(block.in_memory) for block in data.blocks)
     mode = data.owners[0]
     tensor = tensor - tensor.mean(axis=mode, keepdims=True)
     spread = matrix.std(axis=0)
@@ -31,4 +31,5 @@ def apply(data: CoupledData) -> CoupledData:
 
 
 def _dense(values: np.ndarray | SparseTensor) -> np.ndarray:
-    return values.to_dense() if isinstance(values, SparseTensor) else np.asarray(values)
+    dense = values.to_dense() if isinstance(values, SparseTensor) else values
+    return np.asarray(dense, dtype=np.float64)

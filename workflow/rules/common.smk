@@ -24,6 +24,7 @@ from digest import digest, modules_of
 
 is_dry = workflow.output_settings.dryrun or is_question(sys.argv[1:])
 IS_RUN = workflow.is_main_process and not is_dry
+IS_SUBMITTED = bool(workflow.resource_settings.nodes)  # jobs go to a cluster, so many at a time
 
 try:
     if IS_RUN:

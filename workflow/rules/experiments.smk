@@ -55,6 +55,7 @@ rule experiments:
     log:
         text="results/logs/experiments/{experiment}/{dataset}/seed{seed}.log",
         facts="results/logs/experiments/{experiment}/{dataset}/seed{seed}.json",
+    priority: 1
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_experiment

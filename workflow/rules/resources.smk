@@ -1,20 +1,28 @@
 """What a job asks for: cores, megabytes and minutes; no rules."""
 
 
-def threads_of_experiment(wildcards):
-    """Return every core for an experiment that must run alone (four where none are counted), else one."""
-    if not getattr(experiments.declared(wildcards.experiment), "EXCLUSIVE", False):
-        return 1
+def cores():
+    """Return the cores that jobs of this machine share; four where none are counted."""
     try:
         return workflow.cores or 4
     except WorkflowError:
         return 4
 
 
+def threads_of_experiment(wildcards):
+    """Return every core for an experiment that must run alone, else one."""
+    return cores() if getattr(experiments.declared(wildcards.experiment), "EXCLUSIVE", False) else 1
+
+
 def threads_of_passes(wildcards):
-    """Return four cores for one process that reads all shards of a tensor on disk, else one."""
+    """Return four cores for one process that reads all shards of a tensor on disk, else one.
+
+    Of this machine it takes half: with all cores it would wait until no other job runs.
+    """
     is_alone = getattr(wildcards, "scatteritem", "1-of-1") == "1-of-1"
-    return 4 if is_alone and is_on_disk(wildcards.dataset) else 1
+    if not (is_alone and is_on_disk(wildcards.dataset)):
+        return 1
+    return 4 if IS_SUBMITTED else min(4, max(1, cores() // 2))
 
 
 def megabytes(input):
