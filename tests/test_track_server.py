@@ -10,6 +10,7 @@ import pytest
 
 from scoup.errors import ScoupError
 from scoup.track import EXPERIMENT, server, track
+from scoup.track.__main__ import main
 from scoup.track.collect import collect
 from tests import served, tracked
 from tests.tracked import sources
@@ -148,7 +149,9 @@ def listeners(port):
 @pytest.mark.skipif(
     not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens where"
 )
-def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder, monkeypatch):
+def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(
+    folder, monkeypatch, capsys
+):
     port = served.free_port()
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     track(sources(), "results")
@@ -162,8 +165,8 @@ def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder
             line = next(line for line in printed if name in line)
             assert page in line
         assert listeners(port) == {"0100007F"}
-        busy = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (busy.returncode, f"--port {port + 1}`" in busy.stderr) == (1, True)
+        assert main(["ui", "--port", str(port)]) == 1  # the port is taken
+        assert f"--port {port + 1}`" in capsys.readouterr().err
     finally:
         shown.terminate()
         shown.wait(timeout=60)
