@@ -23,7 +23,7 @@ def until(condition, process, seconds=120):
         found = condition()
         if found:
             return found
-        time.sleep(0.005)  # a fit takes some ten times as long
+        time.sleep(0.015)  # a fit takes some ten times as long
     return None
 
 
