@@ -9,6 +9,7 @@ NEWEST  = $(shell for name in python3.14 python3.13 python3.12 python3.11 python
 	echo $$name && break; done)
 PYTHON3 ?= $(NEWEST)
 BIN    := .venv/bin
+PACKAGES := .venv/.packages
 STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
@@ -53,13 +54,13 @@ cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine
 
 lint: style types ## ruff, snakefmt, mypy and the import contracts
 
-style: $(STAMP)
+style: $(PACKAGES)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/lint-imports
 
-types: $(STAMP)
+types: $(PACKAGES)
 	$(BIN)/mypy
 
 bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (half an hour, alone on the machine)
@@ -106,7 +107,7 @@ clean: ## delete the environment (results stay)
 	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.
-$(STAMP): envs/requirements.txt envs/uv.txt
+$(PACKAGES): envs/requirements.txt envs/uv.txt
 	@test -x $(BIN)/python || test -n "$(PYTHON3)" || \
 		{ echo "scoup: expected Python 3.11 to 3.14 that starts, got none; install one, or say make PYTHON3=path."; exit 1; }
 	test -x $(BIN)/python || $(PYTHON3) -m venv .venv
@@ -116,5 +117,9 @@ $(STAMP): envs/requirements.txt envs/uv.txt
 		$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
 	.venv/uv/bin/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --offline --editable . || \
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable .
+	@touch $@
+
+# Apart from the packages, so that static checks need not wait for the compiler.
+$(STAMP): $(PACKAGES)
 	$(BIN)/python -m scoup.warm
 	@touch $@
