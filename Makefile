@@ -9,13 +9,14 @@ NEWEST  = $(shell for name in python3.14 python3.13 python3.12 python3.11 python
 	echo $$name && break; done)
 PYTHON3 ?= $(NEWEST)
 BIN    := .venv/bin
+PACKAGES := .venv/.packages
 STAMP  := .venv/.installed-from-lock
 # The first snakemake of a fresh clone would otherwise compile every module in every job.
 export PYTHONDONTWRITEBYTECODE =
 SNAKEMAKE = $(BIN)/scoup run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo reproduce quick real test cluster lint bench settings docs ui scorecard lock dist clean
+.PHONY: help setup demo reproduce quick real test suite cluster lint style types bench settings docs ui scorecard lock dist clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,7 +40,11 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	cp build/real/results/plot/leave_two_out.png build/real/results/plot/anomaly_plans.png docs/real/
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
-test: lint ## static checks, then all tests (12 to 15 minutes on 2 cores)
+# mypy takes a minute of one core, so it runs beside the tests.
+test: style ## static checks and all tests (12 to 15 minutes on 2 cores)
+	$(MAKE) --no-print-directory --jobs 2 types suite
+
+suite: $(STAMP)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; half an hour on a busy machine)
@@ -47,12 +52,16 @@ cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine
 	$(BIN)/python -m tests.cluster.gridengine install
 	$(BIN)/python -m pytest -m cluster -o cache_dir=.pytest_cache/cluster --durations=6 $(FLAGS) tests/cluster
 
-lint: $(STAMP) ## ruff, snakefmt, mypy and the import contracts
+lint: style types ## ruff, snakefmt, mypy and the import contracts
+
+style: $(PACKAGES)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(PACKAGES)
+	$(BIN)/mypy
 
 bench: .venv-bench/.installed-from-lock ## time kernels and solvers against their peers (half an hour, alone on the machine)
 	.venv-bench/bin/python -m benchmarks $(if $(PARTS),--parts $(PARTS))
@@ -98,7 +107,7 @@ clean: ## delete the environment (results stay)
 	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.
-$(STAMP): envs/requirements.txt envs/uv.txt
+$(PACKAGES): envs/requirements.txt envs/uv.txt
 	@test -x $(BIN)/python || test -n "$(PYTHON3)" || \
 		{ echo "scoup: expected Python 3.11 to 3.14 that starts, got none; install one, or say make PYTHON3=path."; exit 1; }
 	test -x $(BIN)/python || $(PYTHON3) -m venv .venv
@@ -108,5 +117,9 @@ $(STAMP): envs/requirements.txt envs/uv.txt
 		$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
 	.venv/uv/bin/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --offline --editable . || \
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable .
+	@touch $@
+
+# Apart from the packages, so that static checks need not wait for the compiler.
+$(STAMP): $(PACKAGES)
 	$(BIN)/python -m scoup.warm
 	@touch $@

@@ -11,19 +11,24 @@ settings.load_profile("repeatable")
 
 # The files that take longest, first: whoever started one of them last would end alone. Each file
 # runs in one worker (--dist loadfile), so that what its tests share is made once. The first makes
-# the tiny run; the second and third do without it, so that nobody waits.
+# the tiny run; the next four do without it, so that nobody waits.
 LONGEST_FIRST = (
     "tests/workflow/test_runs.py",
     "tests/browser/test_runs.py",
     "tests/test_docs.py",
+    "tests/test_kernels.py",
+    "tests/test_commands.py",
+    "tests/browser/test_charts.py",
     "tests/workflow/test_faults.py",
+    "tests/workflow/test_corridor.py",
     "tests/test_recipes.py",
     "tests/workflow/test_files_run.py",
     "tests/workflow/test_damage.py",
     "tests/workflow/test_forks.py",
+    "tests/workflow/test_tracked.py",
     "tests/browser/test_report_page.py",
-    "tests/test_kernels.py",
-    "tests/test_commands.py",
+    "tests/test_merge.py",
+    "tests/test_track_server.py",
     "tests/test_track.py",
     "tests/cluster/test_kubernetes.py",
 )

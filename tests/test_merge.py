@@ -233,10 +233,8 @@ def test_a_further_repetition_never_raises_the_cost_of_joint(finish):
         fits, samples = pieces(data, 3, seed, sampling=(3, 10, 1), repetitions=6)
         strange, _ = planted((30, 60, 9), 3, 100 + seed, side=20, noise=1.0)
         fits[seed % 6] = fit(strange.select(samples[seed % 6].indices), FitSpec(rank=3), seed)
-        costs = [
-            merge(fits[:r], samples[:r], data, MergeSpec(merge="joint", finish=finish)).report.cost
-            for r in range(1, 7)
-        ]
+        spec = MergeSpec(merge="joint", finish=finish)
+        costs = [merged.report.cost for merged in merge_each(fits, samples, data, spec)]
         assert (np.diff(costs) <= 1e-12 * costs[0]).all()
         assert costs[-1] < costs[0]
 

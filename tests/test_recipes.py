@@ -72,7 +72,9 @@ def test_an_experiment_is_a_folder_a_section_and_a_test(
     folders = {str(Path(path).parent) for path in files if path.startswith("scoup/")}
     assert len(folders) + sum(not path.startswith("scoup/") for path in files) <= 4
     python(project, "-m", "scoup.config")
-    run_tests(project, "tests/experiments/test_agreement.py", "tests/experiments/test_contract.py")
+    contract = ["tests/experiments/test_agreement.py", "tests/experiments/test_contract.py"]
+    shown = run_tests(project, *contract, "-k", f"{name} or no_two or nothing_heavy")
+    assert int(re.search(r"(\d+) passed", shown)[1]) > 5
 
     run = tmp_path / "run"
     shutil.copytree(finished, run, symlinks=True)

@@ -1,5 +1,6 @@
 """Tracking on a real MLflow server: every run is active once, even after an interruption."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,37 +9,35 @@ from pathlib import Path
 import pytest
 
 from scoup.errors import ScoupError
-from scoup.track import track
+from scoup.track import EXPERIMENT, server, track
+from scoup.track.__main__ import main
 from scoup.track.collect import collect
 from tests import served, tracked
 from tests.tracked import sources
 
-DYING = """
-import os, signal, sys
-from scoup.track import server, track
-from tests.tracked import sources
-
-finish, left = server.mark_finished, iter(range(int(sys.argv[1])))
-def dying(*arguments):
-    if next(left, None) is None:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return finish(*arguments)
-server.mark_finished = dying
-track(sources(), "results")
-"""  # killed after some runs are finished and the next is logged
 RUN = "accuracy/brainq/whole/scoup/seed{}/finish=none/merge={}"
+
+
+@pytest.fixture(scope="module")
+def served_port(tmp_path_factory):
+    """The port of a server on an empty store; starting one takes longer than a test."""
+    with served.serving(tmp_path_factory.mktemp("server")) as port:
+        yield port
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A results folder, and the port that a server will listen on."""
-    port = served.free_port()
+    """A results folder, which is also the working folder, as in a job."""
     monkeypatch.chdir(tracked.make(tmp_path / "run"))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{served.ui.HOST}:{port}")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
-    return tmp_path / "server", port
+
+
+@pytest.fixture
+def port(folder, served_port, monkeypatch):
+    """The port of the server that the runs are sent to."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{served.ui.HOST}:{served_port}")
+    return served_port
 
 
 def client_of(port):
@@ -48,9 +47,11 @@ def client_of(port):
 
 
 def active(port):
-    """Return ``{key: [run]}`` of all active runs of all experiments."""
+    """Return ``{key: [run]}`` of all active runs of the experiments that are sent."""
     client, runs = client_of(port), {}
-    ids = [experiment.experiment_id for experiment in client.search_experiments()]
+    name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
+    experiments = client.search_experiments(filter_string=f"name LIKE '{name}/%'")
+    ids = [experiment.experiment_id for experiment in experiments]
     for run in client.search_runs(ids, max_results=1000):
         runs.setdefault(run.data.tags["scoup.key"], []).append(run)
     return runs
@@ -66,7 +67,8 @@ def once():
     return {run.key: 1 for experiment in collect(sources()) for run in experiment.runs}
 
 
-def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder):
+def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{served.ui.HOST}:{served.free_port()}")
     before = sorted(Path("results").rglob("*"))
     with pytest.raises(
         ScoupError, match=r"MLFLOW_TRACKING_URI: expected the MLflow server .* the results are safe"
@@ -75,52 +77,62 @@ def test_a_server_that_is_down_is_a_sentence_and_loses_nothing(folder):
     assert sorted(Path("results").rglob("*")) == before
 
 
-def test_every_run_is_there_once_and_edits_are_kept(folder):
-    place, port = folder
+def test_every_run_is_there_once_and_edits_are_kept(port, tmp_path):
     key = RUN.format(0, "joint")
-    server = served.start(place, port)
-    try:
-        assert track(sources(), "results")["sent"] == len(once())
+    assert track(sources(), "results")["sent"] == len(once())
+    assert counts(port) == once()
+    assert track(sources(), "results")["sent"] == 0
+
+    client, [run] = client_of(port), active(port)[key]
+    path = client.download_artifacts(run.info.run_id, "metrics/seed0.json", str(tmp_path))
+    assert Path(path).read_bytes() == tracked.path_of(".", 0).read_bytes()
+    client.set_tag(run.info.run_id, "mlflow.note.content", "look at this one")
+    client.set_tag(run.info.run_id, "checked", "yes")
+    tracked.write_run(".", 0, value=5.0)
+    assert track(sources(), "results")["sent"] == 2  # both merges of the seed
+    assert counts(port) == once()
+    [run] = active(port)[key]
+    assert run.data.metrics["relative_cost"] == 5 + 1 / 3
+    assert run.data.tags["mlflow.note.content"] == "look at this one"
+    assert run.data.tags["checked"] == "yes"
+
+    tracked.write_run(".", 0, value=6.0, revision="fed4321")
+    track(sources(), "results")
+    revisions = {run.data.tags["revision"] for run in active(port)[key]}
+    assert revisions == {"abc1234-dirty", "fed4321"}  # results of other code stay
+    assert not Path("results/mlflow.db").exists()
+
+
+def killed_after(finished_runs):
+    """Track in a child process that is killed (-9) once the run after so many is logged."""
+    child = os.fork()
+    if not child:
+        finish, left = server.mark_finished, iter(range(finished_runs))
+
+        def dying(*arguments):
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return finish(*arguments)
+
+        server.mark_finished = dying
+        try:
+            track(sources(), "results")
+        finally:
+            os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def test_a_track_killed_in_the_middle_is_resumed_three_times_of_three(port, monkeypatch):
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "killed")  # nothing is there of other tests
+    for attempt, finished_runs in enumerate((0, 1, 3)):
+        for seed in (0, 1):
+            tracked.write_run(".", seed, value=1.0 + attempt)
+        assert killed_after(finished_runs)
+        assert counts(port) != once()
+        track(sources(), "results")
         assert counts(port) == once()
         assert track(sources(), "results")["sent"] == 0
-
-        client, [run] = client_of(port), active(port)[key]
-        path = client.download_artifacts(run.info.run_id, "metrics/seed0.json", str(place))
-        assert Path(path).read_bytes() == tracked.path_of(".", 0).read_bytes()
-        client.set_tag(run.info.run_id, "mlflow.note.content", "look at this one")
-        client.set_tag(run.info.run_id, "checked", "yes")
-        tracked.write_run(".", 0, value=5.0)
-        assert track(sources(), "results")["sent"] == 2  # both merges of the seed
-        assert counts(port) == once()
-        [run] = active(port)[key]
-        assert run.data.metrics["relative_cost"] == 5 + 1 / 3
-        assert run.data.tags["mlflow.note.content"] == "look at this one"
-        assert run.data.tags["checked"] == "yes"
-
-        tracked.write_run(".", 0, value=6.0, revision="fed4321")
-        track(sources(), "results")
-        revisions = {run.data.tags["revision"] for run in active(port)[key]}
-        assert revisions == {"abc1234-dirty", "fed4321"}  # results of other code stay
-        assert not Path("results/mlflow.db").exists()
-    finally:
-        served.stop(server)
-
-
-def test_a_track_killed_in_the_middle_is_resumed_three_times_of_three(folder):
-    place, port = folder
-    server = served.start(place, port)
-    try:
-        for attempt, finished_runs in enumerate((0, 1, 3)):
-            for seed in (0, 1):
-                tracked.write_run(".", seed, value=1.0 + attempt)
-            killed = subprocess.run([sys.executable, "-c", DYING, str(finished_runs)], check=False)
-            assert killed.returncode == -signal.SIGKILL
-            assert counts(port) != once()
-            track(sources(), "results")
-            assert counts(port) == once()
-            assert track(sources(), "results")["sent"] == 0
-    finally:
-        served.stop(server)
 
 
 def listeners(port):
@@ -137,9 +149,11 @@ def listeners(port):
 @pytest.mark.skipif(
     not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens where"
 )
-def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder, monkeypatch):
-    _, port = folder
-    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(
+    folder, monkeypatch, capsys
+):
+    port = served.free_port()
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     track(sources(), "results")
     command = [sys.executable, "-m", "scoup.track", "ui", "--port", str(port)]
     shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -151,8 +165,8 @@ def test_make_ui_prints_the_page_of_the_runs_and_listens_on_loopback_only(folder
             line = next(line for line in printed if name in line)
             assert page in line
         assert listeners(port) == {"0100007F"}
-        busy = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (busy.returncode, f"--port {port + 1}`" in busy.stderr) == (1, True)
+        assert main(["ui", "--port", str(port)]) == 1  # the port is taken
+        assert f"--port {port + 1}`" in capsys.readouterr().err
     finally:
         shown.terminate()
         shown.wait(timeout=60)
