@@ -10,7 +10,7 @@ rule download:
     log:
         text="results/logs/download/{dataset}.log",
         facts="results/logs/download/{dataset}.json",
-    priority: 6
+    priority: 7
     conda:
         "../../envs/scoup.yaml"
     threads: 1

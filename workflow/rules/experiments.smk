@@ -21,7 +21,7 @@ rule parts:
     log:
         text="results/logs/parts/{experiment}/{dataset}/seed{seed}/{part}.log",
         facts="results/logs/parts/{experiment}/{dataset}/seed{seed}/{part}.json",
-    priority: 1
+    priority: 2
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -20,7 +20,7 @@ rule extract:
     log:
         text="results/logs/extract/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.log",
         facts="results/logs/extract/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.json",
-    priority: 3
+    priority: 4
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes
@@ -43,7 +43,7 @@ rule cover:
     log:
         text="results/logs/cover/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.log",
         facts="results/logs/cover/{dataset}/{variant}/{plan}/seed{seed}/{scatteritem}.json",
-    priority: 2
+    priority: 3
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes

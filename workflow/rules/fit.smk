@@ -12,7 +12,7 @@ rule fit:
     log:
         text="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.log",
         facts="results/logs/fit/{dataset}/{variant}/{plan}/seed{seed}/rep{rep}.json",
-    priority: 2
+    priority: 3
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -11,7 +11,7 @@ rule holdout:
     log:
         text="results/logs/holdout/{dataset}/{variant}/seed{seed}.log",
         facts="results/logs/holdout/{dataset}/{variant}/seed{seed}.json",
-    priority: 4
+    priority: 5
     conda:
         "../../envs/scoup.yaml"
     threads: 1

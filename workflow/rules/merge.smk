@@ -16,7 +16,7 @@ rule complete:
     log:
         text="results/logs/complete/{dataset}/{variant}/{plan}/seed{seed}/round{round}.log",
         facts="results/logs/complete/{dataset}/{variant}/{plan}/seed{seed}/round{round}.json",
-    priority: 1
+    priority: 2
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes
@@ -41,7 +41,7 @@ rule multiply:
     log:
         text="results/logs/multiply/{dataset}/{variant}/{plan}/seed{seed}/round{round}/{scatteritem}.log",
         facts="results/logs/multiply/{dataset}/{variant}/{plan}/seed{seed}/round{round}/{scatteritem}.json",
-    priority: 1
+    priority: 2
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes
@@ -67,7 +67,7 @@ rule merge:
     log:
         text="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.log",
         facts="results/logs/merge/{dataset}/{variant}/{plan}/seed{seed}.json",
-    priority: 1
+    priority: 2
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes

@@ -11,7 +11,7 @@ rule preprocess:
     log:
         text="results/logs/preprocess/{dataset}.log",
         facts="results/logs/preprocess/{dataset}.json",
-    priority: 5
+    priority: 6
     conda:
         "../../envs/scoup.yaml"
     threads: 1

@@ -10,7 +10,7 @@ rule sample:
     log:
         text="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.log",
         facts="results/logs/sample/{dataset}/{variant}/{plan}/seed{seed}.json",
-    priority: 3
+    priority: 4
     conda:
         "../../envs/scoup.yaml"
     threads: threads_of_passes
