@@ -45,7 +45,7 @@ test: style ## static checks and all tests (12 to 15 minutes on 2 cores)
 	$(MAKE) --no-print-directory --jobs 2 types suite
 
 suite: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not cluster"
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; half an hour on a busy machine)
 	$(BIN)/python -m tests.cluster.slurm install

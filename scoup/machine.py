@@ -53,23 +53,6 @@ def max_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def busy_seconds() -> float | None:
-    """Return the processor time that the machine has given away since it started (Linux).
-
-    Time that the host of a virtual machine took for others counts, too.
-
-    >>> first = busy_seconds()
-    >>> first is None or first <= busy_seconds()
-    True
-    """
-    try:
-        with open("/proc/stat") as file:
-            user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
-    except (OSError, ValueError):
-        return None
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-
-
 def kernel_threads() -> int:
     """Return how many threads a kernel uses when this Python thread calls it.
 
