@@ -31,7 +31,7 @@ reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracki
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
-quick: $(STAMP) ## the same, small (2 minutes), into build/quick/results
+quick: $(STAMP) ## the same, small (a minute or two), into build/quick/results
 	$(SNAKEMAKE) --directory build/quick --configfile workflow/configs/quick.yaml
 
 real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fills their tables
