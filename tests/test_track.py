@@ -35,28 +35,8 @@ def _no_server(monkeypatch):
     monkeypatch.setenv("MLFLOW_SQLALCHEMYSTORE_POOLCLASS", "NullPool")
 
 
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory):
-    """A database as MLflow begins one."""
-    database = tmp_path_factory.mktemp("empty") / "mlflow.db"
-    client(database).search_experiments()
-    return database
-
-
 @pytest.fixture
-def _begun_store(empty_store, monkeypatch):
-    """Begin every build with a copy: MLflow's migrations take longer than all that is logged."""
-    write = local._write
-
-    def write_into_copy(database, *content):
-        shutil.copy(empty_store, database)
-        write(database, *content)
-
-    monkeypatch.setattr(local, "_write", write_into_copy)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, _begun_store):
+def folder(tmp_path, monkeypatch):
     """A results folder of two seeds, which is also the working folder, as in a job."""
     monkeypatch.chdir(tracked.make(tmp_path))
 
@@ -80,7 +60,7 @@ def stored(finished, monkeypatch):
 
 
 @pytest.fixture
-def copied(finished, tmp_path, monkeypatch, _begun_store):
+def copied(finished, tmp_path, monkeypatch):
     """Stand in a copy of the finished folder that a test may change."""
     shutil.copytree(finished, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
@@ -160,9 +140,8 @@ def test_repetitions_and_sweeps_are_steps(stored):
     assert [(point.step, point.value) for point in losses] == [(1, 3.0), (2, 2.0), (3, 2.0)]
 
 
-def test_a_bulk_store_reads_like_one_that_the_client_logged(stored, empty_store, tmp_path):
+def test_a_bulk_store_reads_like_one_that_the_client_logged(stored, tmp_path):
     """The rows are written without MLflow's client; MLflow must not be able to tell."""
-    shutil.copy(empty_store, tmp_path / "slow.db")
     slow = client(tmp_path / "slow.db")
     for experiment in collect(sources()):
         number = slow.create_experiment(f"scoup/{experiment.name}")
