@@ -18,10 +18,10 @@ from scoup.finishes import complete
 from scoup.machine import serial_blas
 from scoup.merge import matched, scaled, summarized
 from scoup.merges._shared import Matching
+from scoup.normal import RowSolver
 from scoup.records import Array, Clock, Fit, Merged, Products, Request, Round, Sample
 from scoup.sharded import ShardedTensor
 from scoup.solvers import als
-from scoup.solvers._equations import RowSolver
 from scoup.specs import MergeSpec
 from scoup.streamed import SolveRows
 from scoup.terms import grams_of, terms_of

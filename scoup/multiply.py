@@ -5,10 +5,10 @@ import numpy as np
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.machine import serial_blas
+from scoup.normal import RowSolver
 from scoup.records import Products, Round
 from scoup.sharded import ShardedTensor
 from scoup.solvers import als
-from scoup.solvers._equations import RowSolver
 from scoup.specs import MergeSpec
 
 

@@ -1,5 +1,8 @@
 """Normal equations of a factor: one F x F system for all rows, or one per row."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.linalg import lapack
@@ -15,6 +18,10 @@ MAX_INVERSE = 1e-10
 MAX_SCALE_RATIO = 1e3
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
+
+# Given Gram matrix, right-hand side and the old factor, return the new factor. Each row depends on
+# that row alone, so that some rows may be updated at a time.
+Update = Callable[[Array, Array, Array], Array]
 
 
 def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
@@ -39,19 +46,78 @@ def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
 
 
 def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
-    """Solve with one Gram matrix, by Cholesky after scaling to a unit diagonal if that is safe."""
+    """Solve with one Gram matrix, by its inverse if that is safe."""
+    inverse = safe_inverse(gram, rhs.dtype)
+    if inverse is None:
+        return solve_singular(gram, rhs, old)
+    if not fits_type(inverse, rhs.dtype):
+        return _times(rhs, inverse).astype(rhs.dtype)
+    return kernels.product(rhs, np.ascontiguousarray(inverse, dtype=rhs.dtype))
+
+
+def safe_inverse(gram: Array, dtype: np.dtype) -> Array | None:
+    """Inverse of ``G`` by Cholesky after scaling to a unit diagonal; None if it is near singular.
+
+    >>> safe_inverse(np.eye(1) * 4, np.dtype(float)), safe_inverse(np.ones((2, 2)), np.dtype(float))
+    (array([[0.25]]), None)
+    """
     gram = gram.astype(np.float64, copy=False)
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
-    smallest = kernels.MIN_PIVOT[rhs.dtype] * scale.max()
+    smallest = kernels.MIN_PIVOT[dtype] * scale.max()
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > smallest)
     # LAPACK as it is: scipy's checks around it take longer than a system of rank 5.
     factor, failed = lapack.dpotrf(gram * inverse * inverse[:, None], lower=True)
-    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[rhs.dtype]:
-        return solve_singular(gram, rhs, old)
-    whole = lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
-    if np.abs(whole).max() > MAX_INVERSE * np.finfo(rhs.dtype).max:
-        return _times(rhs, whole).astype(rhs.dtype)
-    return kernels.product(rhs, np.ascontiguousarray(whole, dtype=rhs.dtype))
+    if failed or not (factor.diagonal() ** 2).min() > kernels.MIN_PIVOT[dtype]:
+        return None
+    return lapack.dpotrs(factor, np.diag(inverse), lower=True)[0] * inverse[:, None]
+
+
+def fits_type(inverse: Array, dtype: np.dtype) -> bool:
+    """Whether rows of a type can be multiplied by an inverse in that type.
+
+    >>> fits_type(np.eye(1) * 1e30, np.dtype(np.float32))
+    False
+    """
+    return bool(np.abs(inverse).max() <= MAX_INVERSE * np.finfo(dtype).max)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSolver:
+    """The update for a range of rows, given what a term adds to their right-hand sides.
+
+    ``rest`` is the right-hand side of the other terms, if there are any, ``old`` the factor before
+    the update, ``weight`` that of the term.
+
+    >>> divide = lambda gram, rhs, old: rhs / gram
+    >>> solver = RowSolver(np.eye(1) * 2, np.ones((3, 1)), np.zeros((3, 1)), 1.0, divide)
+    >>> solver(slice(1, 2), np.array([[3.0]])).tolist()
+    [[2.0]]
+    """
+
+    gram: Array
+    rest: Array
+    old: Array
+    weight: float
+    update: Update
+
+    def __call__(self, rows: slice, part: Array) -> Array:
+        """Return the new rows."""
+        rhs = (self.weight * part).astype(self.old.dtype, copy=False)
+        if self.rest.size:
+            rhs += self.rest[rows]
+        gram = self.gram if self.gram.ndim == 2 else self.gram[rows]
+        return self.update(gram, rhs, self.old[rows])
+
+    def inverse(self) -> Array | None:
+        """Return the matrix that right-hand sides are multiplied by, if that is all of the update.
+
+        >>> RowSolver(np.eye(1) * 2, np.empty(0), np.zeros((3, 1)), 1.0, solve_normal).inverse()
+        array([[0.5]])
+        """
+        if self.update is not solve_normal or self.gram.ndim > 2:
+            return None
+        inverse = safe_inverse(self.gram, self.old.dtype)
+        return inverse if inverse is not None and fits_type(inverse, self.old.dtype) else None
 
 
 def solve_singular(gram: Array, rhs: Array, old: Array | None = None) -> Array:

@@ -229,6 +229,25 @@ def test_dense_passes_over_many_blocks(shape, dtype):
     np.testing.assert_allclose(kernels.long_gram(tensor[:9]), flat @ flat.T, rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(6, 3000, 7), (1, 70_000, 3), (60, 1501, 9), (40, 30, 100)])
+@pytest.mark.parametrize("rank", [1, 5, 19])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_solving_while_reading_gives_the_bytes_of_two_passes(shape, rank, dtype):
+    rng = generator(rank, "fused")
+    tensor = rng.standard_normal(shape).astype(dtype)
+    kernel = rng.standard_normal((shape[0], shape[2], rank)).astype(dtype)
+    inverse = rng.standard_normal((rank, rank)).astype(dtype)
+    assert kernels.fuses(shape)
+    sums = dtype(0.3) * kernels.spread(tensor, kernel)
+    for rest in (np.empty(0), rng.standard_normal((shape[1], rank)).astype(dtype)):
+        solved = kernels.spread((sums + rest if rest.size else sums)[None], inverse[None])
+        for count in (1, 2):
+            with threads(count):
+                rows, product = kernels.solve_and_contract(tensor, kernel, inverse, 0.3, rest)
+            assert rows.tobytes() == solved.tobytes()
+            assert product.tobytes() == kernels.contract(tensor, solved).tobytes()
+
+
 @pytest.mark.parametrize("rows", [1, 9, 40_000])
 @pytest.mark.parametrize("rank", [2, 25, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -8,9 +8,9 @@ import numpy as np
 from scoup.finishes import complete
 from scoup.finishes._covered import Covered
 from scoup.kernels import solve_nonnegative
-from scoup.normal import solve_normal
+from scoup.normal import Update, solve_normal
 from scoup.records import Array
-from scoup.solvers import Update, als
+from scoup.solvers import als
 from scoup.specs import MergeSpec
 from scoup.terms import Term, grams_of, weighted
 

@@ -5,9 +5,10 @@ may be called from several Python threads at once.
 """
 
 from scoup.kernels.bits import pack_bits, sum_picked, transpose_bits
-from scoup.kernels.dense import contract, gram, inner, long_gram, product, spread
+from scoup.kernels.dense import MIN_PASS_NUMBERS, contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract, select_cells
 from scoup.kernels.fibres import Fibres, arrange
+from scoup.kernels.fused import fuses, solve_and_contract
 from scoup.kernels.marginals import densities
 from scoup.kernels.nonnegative import solve_nonnegative
 from scoup.kernels.residuals import squared_error
@@ -15,6 +16,7 @@ from scoup.kernels.rows import MIN_PIVOT, solve_rows
 from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, sparse_densities
 
 __all__ = [
+    "MIN_PASS_NUMBERS",
     "MIN_PIVOT",
     "Fibres",
     "add_densities",
@@ -22,6 +24,7 @@ __all__ = [
     "contract",
     "densities",
     "extract",
+    "fuses",
     "gram",
     "inner",
     "long_gram",
@@ -31,6 +34,7 @@ __all__ = [
     "product",
     "row_grams",
     "select_cells",
+    "solve_and_contract",
     "solve_nonnegative",
     "solve_rows",
     "sparse_densities",

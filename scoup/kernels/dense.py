@@ -73,7 +73,7 @@ def spread(tensor: Array, kernel: Array) -> Array:
     pre, n, post = tensor.shape
     if post == 1 and pre > 1:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
-    cells, rows = read_only(tensor), _padded(kernel, tensor.dtype)
+    cells, rows = read_only(tensor), padded(kernel, tensor.dtype)
     out = np.empty((n, np.shape(kernel)[2]), tensor.dtype)
     cuts = cuts_for(n, tensor.size, 4)
     run_chunks(
@@ -158,12 +158,12 @@ def long_gram(tensor: Array) -> Array:
     return both_triangles(parts[0] if len(parts) == 1 else parts.sum(axis=0))
 
 
-def _padded(kernel: Array, dtype: np.dtype) -> Array:
+def padded(kernel: Array, dtype: np.dtype) -> Array:
     """Return a copy (pre, post, F) with columns of zeros up to whole vectors."""
     rows = np.asarray(kernel)
-    padded = np.zeros((*rows.shape[:2], -(-rows.shape[2] // WIDTH) * WIDTH), dtype)
-    padded[..., : rows.shape[2]] = rows
-    return read_only(padded)
+    wide = np.zeros((*rows.shape[:2], -(-rows.shape[2] // WIDTH) * WIDTH), dtype)
+    wide[..., : rows.shape[2]] = rows
+    return read_only(wide)
 
 
 @lru_cache(maxsize=1024)
@@ -278,7 +278,7 @@ def contract_spans(width: int) -> Callable[..., Any]:
 
 
 @jit
-def _spread_tile(tile, columns, slab, ahead, rows, sums):
+def spread_tile(tile, columns, slab, ahead, rows, sums):
     """``sums[j - tile[0]] += sum_q slab[j, q] rows[q]`` for q in a range, four j at a time."""
     (first, last), (low, high) = tile, columns
     fours, whole = first + (last - first) // 4 * 4, lane_mask(WIDTH, WIDTH)
@@ -308,7 +308,7 @@ def _spread_tile(tile, columns, slab, ahead, rows, sums):
 def spread_rows(first, last, cells, rows, out):
     """``out[j] = sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range.
 
-    ``rows`` are padded to whole vectors, see :func:`_padded`.
+    ``rows`` are padded to whole vectors, see :func:`padded`.
     """
     # Sums of a tile stay in the first-level cache, in rows of whole vectors: a masked store takes
     # as long as a dozen others, and is not forwarded to the next load.
@@ -323,7 +323,7 @@ def spread_rows(first, last, cells, rows, out):
             ahead = cells[p + 1, start:] if p + 1 < pre else cells[0, end:]
             for low in range(0, post, TILE_ROWS):
                 high = min(low + TILE_ROWS, post)
-                _spread_tile((start, end), (low, high), cells[p], ahead, rows[p], sums)
+                spread_tile((start, end), (low, high), cells[p], ahead, rows[p], sums)
         for j in range(start, end):
             for f in range(out.shape[1]):
                 out[j, f] = sums[j - start, f]

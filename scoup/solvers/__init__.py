@@ -18,9 +18,6 @@ from typing import NamedTuple
 from scoup.records import Array
 
 Step = Callable[[float], None]
-# Given Gram matrix, right-hand side and the old factor, return the new factor. Each row depends on
-# that row alone: a tensor on disk has some rows updated at a time.
-Update = Callable[[Array, Array, Array], Array]
 
 
 def ignore(cost: float) -> None:

@@ -7,14 +7,13 @@ and at a large rank as large as sparse data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
+from scoup.normal import RowSolver, Update
 from scoup.records import Array
-from scoup.solvers import Update
-from scoup.terms import StreamedTerm, Term, relative_weights
+from scoup.terms import Term, relative_weights
 
 
 class Equations:
@@ -43,7 +42,7 @@ class Equations:
         self._gram: Array = np.empty(0)
         self._rhs = _RunningSum()
         self._known: list[_Known] = []
-        self._on_disk: _OnDisk | None = None
+        self._as_read: _AsRead | None = None
         numbers = [number for number, term in enumerate(terms) if position in term.factors]
         weights = relative_weights([terms[number].weight for number in numbers])
         for number, weight in zip(numbers, weights, strict=True):
@@ -64,9 +63,8 @@ class Equations:
         gram = term.gram(flat, grams, self._position)
         if weight:
             self._gram = _sum(self._gram, weight * gram) if self._gram.size else weight * gram
-        streamed = isinstance(term, StreamedTerm) and term.solves_rows(self._position)
-        if streamed and following and self._on_disk is None:
-            self._on_disk = _OnDisk(cast(StreamedTerm, term), weight, following[0])
+        if following and self._as_read is None and term.solves_rows(self._position):
+            self._as_read = _AsRead(term, weight, following[0])
             return
         rhs = term.rhs(flat, self._position)
         if not following:
@@ -75,11 +73,11 @@ class Equations:
             self._rhs.add(weight, rhs, reusable=bool(following))
 
     def solve(self, flat: Sequence[Array], update: Update) -> Array:
-        """Return the new factor; rows of a tensor on disk are solved where their cells are read."""
+        """Return the new factor; some terms have rows solved where their cells are read."""
         old, rhs = flat[self._position], self._rhs
-        if self._on_disk is None:
+        if self._as_read is None:
             return update(self._gram, rhs.total, old)
-        term, weight, following = self._on_disk
+        term, weight, following = self._as_read
         solver = RowSolver(self._gram, rhs.total, old, weight, update)
         # The solved rows take the place of the right-hand sides, which each row needs once.
         out = rhs.total if rhs.is_free(old.dtype) else None
@@ -101,40 +99,12 @@ class _Known(NamedTuple):
     rhs: Array
 
 
-class _OnDisk(NamedTuple):
-    """A tensor on disk whose rows are solved as they are read, and the factor that comes next."""
+class _AsRead(NamedTuple):
+    """A term whose rows are solved as its data is read, and the factor that comes next."""
 
-    term: StreamedTerm
+    term: Term
     weight: float
     following: int
-
-
-@dataclass(frozen=True, eq=False)
-class RowSolver:
-    """The update for a range of rows, given what a tensor on disk adds to their sums.
-
-    ``rest`` is the right-hand side of the other terms, if there are any, ``old`` the factor before
-    the update, ``weight`` that of the tensor.
-
-    >>> divide = lambda gram, rhs, old: rhs / gram
-    >>> solver = RowSolver(np.eye(1) * 2, np.ones((3, 1)), np.zeros((3, 1)), 1.0, divide)
-    >>> solver(slice(1, 2), np.array([[3.0]])).tolist()
-    [[2.0]]
-    """
-
-    gram: Array
-    rest: Array
-    old: Array
-    weight: float
-    update: Update
-
-    def __call__(self, rows: slice, part: Array) -> Array:
-        """Return the new rows."""
-        rhs = (self.weight * part).astype(self.old.dtype, copy=False)
-        if self.rest.size:
-            rhs += self.rest[rows]
-        gram = self.gram if self.gram.ndim == 2 else self.gram[rows]
-        return self.update(gram, rhs, self.old[rows])
 
 
 def _sum(left: Array, right: Array) -> Array:

@@ -16,9 +16,9 @@ import numpy as np
 from scoup import kernels
 from scoup.constraints import Constraints
 from scoup.kernels.loop import Limits
-from scoup.normal import CUTOFF_EPS, MAX_INVERSE, MAX_SCALE_RATIO, solve_normal
+from scoup.normal import CUTOFF_EPS, MAX_INVERSE, MAX_SCALE_RATIO, Update, solve_normal
 from scoup.records import Array
-from scoup.solvers import Solution, Stopping, Update, _compiled, _nonnegative
+from scoup.solvers import Solution, Stopping, _compiled, _nonnegative
 from scoup.solvers._equations import Equations
 from scoup.solvers._filled import Filled, explains, pays
 from scoup.solvers._strides import Strides
@@ -34,15 +34,8 @@ WARM_UP_TRIAL, WARM_UP_REST = Stopping(10, 1e-4), Stopping(500, 1e-5)
 # last factors take too much memory to be kept.
 MAX_RISE = 1e3
 MAX_KEPT_BYTES = 1 << 26
-
-
-def least_squares(gram: Array, rhs: Array, factor: Array) -> Array:
-    """The ALS update: the exact minimiser over all rows of one factor.
-
-    >>> least_squares(np.eye(2) * 2, np.array([[2.0, 4.0]]), np.zeros((1, 2))).round(9).tolist()
-    [[1.0, 2.0]]
-    """
-    return solve_normal(gram, rhs, factor)
+# The ALS update: the exact minimiser over all rows of one factor.
+least_squares: Update = solve_normal
 
 
 def exact_updates(constraints: Constraints, count: int) -> Sequence[Update]:

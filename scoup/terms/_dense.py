@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
+from math import ldexp, prod
 from threading import get_ident
 from typing import cast
 
@@ -11,6 +11,7 @@ import numpy as np
 from scoup import kernels
 from scoup.block import Block
 from scoup.factors import khatri_rao
+from scoup.normal import RowSolver
 from scoup.records import Array
 from scoup.terms._term import Term
 
@@ -19,7 +20,8 @@ class DenseTerm(Term):
     """A dense array of any order.
 
     One product with the factor of the longest mode serves all other modes until that factor
-    changes, so a sweep passes over the data twice, not N times.
+    changes, so a sweep passes over the data twice, not N times; and once if the rows of that factor
+    are solved where they are read.
     """
 
     def __init__(self, block: Block, weight: float, exponent: int = 0) -> None:
@@ -44,6 +46,26 @@ class DenseTerm(Term):
             partial = kernels.contract(self._values, longest)
             self._partials[get_ident()] = longest, partial
         return _contract_rest(partial, factors, self._longest, mode)
+
+    def solves_rows(self, position: int) -> bool:
+        """Whether ``position`` is that of the longest mode, and the data allows it."""
+        is_longest = self.factors[self._longest] == position
+        return is_longest and self._observed is None and kernels.fuses(self._values.shape)
+
+    def solve_rows(
+        self, flat: Sequence[Array], solve: RowSolver, later: int, out: Array | None = None
+    ) -> Array:
+        """See :meth:`Term.solve_rows`; the product serves all later factors."""
+        del later, out
+        unit, outer = ldexp(1.0, -self.exponent), self._others([flat[k] for k in self.factors])
+        inverse = solve.inverse() if solve.old.size >= kernels.MIN_PASS_NUMBERS else None
+        if inverse is None:
+            return solve(slice(None), kernels.spread(self._values, outer) * unit)
+        solved, partial = kernels.solve_and_contract(
+            self._values, outer, inverse, solve.weight * unit, solve.rest
+        )
+        self._partials[get_ident()] = solved, partial
+        return solved
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""

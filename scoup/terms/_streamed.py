@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from math import ldexp
 
 from scoup.block import Block
+from scoup.normal import RowSolver
 from scoup.records import Array
-from scoup.streamed import SolveRows, StreamedTensor
+from scoup.streamed import StreamedTensor
 from scoup.terms._term import Term, grams_of, hadamard
 
 
@@ -27,13 +28,9 @@ class StreamedTerm(Term):
         return self.factors[self._values.leading] == position
 
     def solve_rows(
-        self, flat: Sequence[Array], solve: SolveRows, later: int, out: Array | None = None
+        self, flat: Sequence[Array], solve: RowSolver, later: int, out: Array | None = None
     ) -> Array:
-        """Return the solved rows of the leading factor; the product for ``later`` is kept.
-
-        ``solve`` gets a range of rows and their right-hand side; ``out`` is overwritten by the
-        result.
-        """
+        """See :meth:`Term.solve_rows`."""
         factors, mode = [flat[k] for k in self.factors], self.factors.index(later)
         unit = ldexp(1.0, -self.exponent)
         solve_in_units = solve if unit == 1 else lambda rows, part: solve(rows, part * unit)

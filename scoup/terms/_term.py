@@ -7,6 +7,7 @@ import numpy as np
 
 from scoup import kernels
 from scoup.block import Block
+from scoup.normal import RowSolver
 from scoup.records import Array
 
 # A loss is a difference of squares. If these exceed the squares of the data by this factor, three
@@ -44,6 +45,23 @@ class Term:
         # In place if possible; a view may be of an array that the term caches.
         unit = product.dtype.type(ldexp(1.0, -self.exponent))
         return np.multiply(product, unit, out=product if product.flags.owndata else None)
+
+    def solves_rows(self, position: int) -> bool:
+        """Whether the factor at ``position`` is updated by :meth:`solve_rows` while data is read.
+
+        That saves the pass that the next factor would need.
+        """
+        del position
+        return False
+
+    def solve_rows(
+        self, flat: Sequence[Array], solve: RowSolver, later: int, out: Array | None = None
+    ) -> Array:
+        """Return the solved rows; the product for the factor at ``later`` is kept, if possible.
+
+        ``out`` may be overwritten by the result.
+        """
+        raise NotImplementedError
 
     def _product(self, factors: Sequence[Array], mode: int) -> Array:
         """``X_(mode) KR(other factors)`` in the units of the data."""

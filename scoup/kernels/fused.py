@@ -1,0 +1,124 @@
+"""Solve for the factor of a long dense mode, and multiply by it, in one pass over the data.
+
+The right-hand side of a row needs only the cells of that row, and so does its part of the product
+that the next factor needs. A sweep then reads data that is larger than the caches once, not twice.
+"""
+
+import numpy as np
+
+from scoup.kernels.dense import MAX_CHUNKS, TILE_ROWS, WIDTH, cuts_for, padded, spread_tile
+from scoup.kernels.fibres import read_only
+from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
+from scoup.kernels.rows import fill, jit
+from scoup.machine import run_chunks
+from scoup.records import Array
+
+# Numbers of a tile of data, which stays in the second-level cache until it is multiplied.
+TILE_NUMBERS = 1 << 15
+
+
+def fuses(shape: tuple[int, int, int]) -> bool:
+    """Whether :func:`solve_and_contract` takes a tensor of this shape (pre, n, post).
+
+    >>> fuses((60, 70_000, 9)), fuses((300, 300, 300))
+    (True, False)
+    """
+    pre, _, post = shape
+    return pre * post < MAX_CHUNKS * TILE_ROWS and (post > 1 or pre == 1)
+
+
+def solve_and_contract(
+    tensor: Array, kernel: Array, inverse: Array, scale: float, rest: Array
+) -> tuple[Array, Array]:
+    """Solve for the middle mode of (pre, n, post), and multiply by the solution.
+
+    ``M = (scale * R + rest) inverse`` with R (n, F) as of :func:`scoup.kernels.spread`, and
+    ``P[p, q, f] = sum_j X[p, j, q] M[j, f]`` as of :func:`scoup.kernels.contract`: the same bytes.
+    ``rest`` is (n, F), or empty.
+
+    >>> ones = np.ones((1, 2, 1))
+    >>> rows, product = solve_and_contract(ones, np.full((1, 1, 1), 3.0), np.eye(1), 2.0, ones[:0])
+    >>> rows.tolist(), product.tolist()
+    ([[6.0], [6.0]], [[[12.0]]])
+    """
+    pre, n, post = tensor.shape
+    rank, dtype = inverse.shape[0], tensor.dtype
+    cells, outer, square = read_only(tensor), padded(kernel, dtype), padded(inverse[None], dtype)[0]
+    more = read_only(rest if rest.size else np.empty((0, rank)), dtype)
+    system = outer, square, dtype.type(scale), more
+    cuts = cuts_for(n, tensor.size)
+    rows = np.empty((n, rank), dtype)
+    parts = np.zeros((cuts.size - 1, pre, post, outer.shape[2]), dtype)
+
+    def work(first: int, last: int) -> None:
+        for chunk in range(first, last):
+            span = cuts[chunk], cuts[chunk + 1]
+            _fused_rows(span, cells, system, rows, parts[chunk])
+
+    run_chunks(len(parts), work, tensor.size * rank)
+    total = parts[0] if len(parts) == 1 else parts.sum(axis=0)
+    return rows, np.ascontiguousarray(total[..., :rank])
+
+
+@jit
+def _fused_rows(span, cells, system, rows, product):
+    """Solve for rows of a span, tile by tile, and add what each tile contributes to ``product``."""
+    (outer, square, scale, rest), (pre, _, post) = system, cells.shape
+    columns, rank = outer.shape[2], rows.shape[1]
+    height = max(min(TILE_NUMBERS // (pre * post), span[1] - span[0]) // 4 * 4, 4)
+    sums, solved = np.empty((height, columns), rows.dtype), np.empty((height, columns), rows.dtype)
+    for start in range(span[0], span[1], height):
+        end = min(start + height, span[1])
+        fill(sums, 0)
+        for p in range(pre):
+            ahead = cells[p + 1, start:] if p + 1 < pre else cells[0, end:]
+            for low in range(0, post, TILE_ROWS):
+                columns_span = (low, min(low + TILE_ROWS, post))
+                spread_tile((start, end), columns_span, cells[p], ahead, outer[p], sums)
+        for r in range(end - start):
+            for f in range(rank):
+                sums[r, f] *= scale
+                if len(rest):
+                    sums[r, f] += rest[start + r, f]
+        _times_square(end - start, sums, square, solved)
+        for r in range(end - start):
+            for f in range(rank):
+                rows[start + r, f] = solved[r, f]
+        for p in range(pre):
+            _add_tile((start, end), cells[p], solved, product[p])
+
+
+@jit
+def _times_square(count, rows, square, out):
+    """``out = rows @ square`` for the first rows, as :func:`scoup.kernels.product` adds them up."""
+    whole = lane_mask(WIDTH, WIDTH)
+    for r in range(count):
+        for c in range(0, square.shape[1], WIDTH):
+            total = zero_lanes(whole, out)
+            for f in range(len(square)):
+                total = add_scaled(total, rows[r, f], load(square, f, c, whole))
+            store(out, r, c, whole, total)
+
+
+@jit
+def _add_tile(tile, slab, rows, product):
+    """``product[q] += sum_j slab[j, q] rows[j - tile[0]]`` for j in a range, four q at a time."""
+    first, count, post = tile[0], tile[1] - tile[0], slab.shape[1]
+    fours, whole = post // 4 * 4, lane_mask(WIDTH, WIDTH)
+    for c in range(0, rows.shape[1], WIDTH):
+        for q in range(0, fours, 4):
+            a, b = load(product, q, c, whole), load(product, q + 1, c, whole)
+            d, e = load(product, q + 2, c, whole), load(product, q + 3, c, whole)
+            for r in range(count):
+                j, row = first + r, load(rows, r, c, whole)
+                a, b = add_scaled(a, slab[j, q], row), add_scaled(b, slab[j, q + 1], row)
+                d, e = add_scaled(d, slab[j, q + 2], row), add_scaled(e, slab[j, q + 3], row)
+            store(product, q, c, whole, a)
+            store(product, q + 1, c, whole, b)
+            store(product, q + 2, c, whole, d)
+            store(product, q + 3, c, whole, e)
+        for q in range(fours, post):
+            a = load(product, q, c, whole)
+            for r in range(count):
+                a = add_scaled(a, slab[first + r, q], load(rows, r, c, whole))
+            store(product, q, c, whole, a)
