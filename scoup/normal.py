@@ -108,14 +108,19 @@ class RowSolver:
         gram = self.gram if self.gram.ndim == 2 else self.gram[rows]
         return self.update(gram, rhs, self.old[rows])
 
-    def inverse(self) -> Array | None:
-        """Return the matrix that right-hand sides are multiplied by, if that is all of the update.
+    def system(self) -> Array | None:
+        """Return what :func:`scoup.kernels.solve_and_contract` solves with, if that is the update.
 
-        >>> RowSolver(np.eye(1) * 2, np.empty(0), np.zeros((3, 1)), 1.0, solve_normal).inverse()
+        >>> zeros = np.zeros((70_000, 1))
+        >>> RowSolver(np.eye(1) * 2, np.empty(0), zeros, 1.0, solve_normal).system()
         array([[0.5]])
         """
-        if self.update is not solve_normal or self.gram.ndim > 2:
+        if self.update is not solve_normal:
             return None
+        if self.gram.ndim > 2:
+            return self.gram
+        if self.old.size < kernels.MIN_PASS_NUMBERS:
+            return None  # BLAS multiplies by the inverse, which may give other last digits
         inverse = safe_inverse(self.gram, self.old.dtype)
         return inverse if inverse is not None and fits_type(inverse, self.old.dtype) else None
 

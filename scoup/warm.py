@@ -73,7 +73,8 @@ def _warm_small_and_sparse(dense: Array) -> None:
     for init in ("parafac", "random"):
         CMTF(2, init=init, max_iter=2).fit(part)
     kernels.inner(dense, dense)
-    kernels.solve_and_contract(dense, dense[:, :2].swapaxes(1, 2), np.eye(2), 1.0, np.empty(0))
+    for system in (np.eye(2), np.tile(np.eye(2), (dense.shape[1], 1, 1))):
+        kernels.solve_and_contract(dense, dense[:, :2].swapaxes(1, 2), system, 1.0, np.empty(0))
     cells, links = (SparseTensor.from_dense(part * (part > 1)) for part in (dense, dense[:, 0]))
     for rank in VECTOR_WIDTHS:
         CMTF(rank, init="random", max_iter=2).fit(CoupledData(cells, {0: links}))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -238,14 +239,22 @@ def test_solving_while_reading_gives_the_bytes_of_two_passes(shape, rank, dtype)
     kernel = rng.standard_normal((shape[0], shape[2], rank)).astype(dtype)
     inverse = rng.standard_normal((rank, rank)).astype(dtype)
     assert kernels.fuses(shape)
+    grams = np.einsum("fg,hg->fh", inverse, inverse) + np.eye(rank) * rng.random((shape[1], 1, 1))
+    grams[7] = 0
     sums = dtype(0.3) * kernels.spread(tensor, kernel)
     for rest in (np.empty(0), rng.standard_normal((shape[1], rank)).astype(dtype)):
-        solved = kernels.spread((sums + rest if rest.size else sums)[None], inverse[None])
-        for count in (1, 2):
+        sides = sums + rest if rest.size else sums
+        inverted = kernels.spread(sides[None], inverse[None]), np.zeros(shape[1], bool)
+        solutions = {"inverse": inverted, "grams": kernels.solve_rows(grams, sides)}
+        for count, (system, (solved, singular)) in product((1, 2), solutions.items()):
             with threads(count):
-                rows, product = kernels.solve_and_contract(tensor, kernel, inverse, 0.3, rest)
+                rows, contracted, failed = kernels.solve_and_contract(
+                    tensor, kernel, inverse if system == "inverse" else grams, 0.3, rest
+                )
             assert rows.tobytes() == solved.tobytes()
-            assert product.tobytes() == kernels.contract(tensor, solved).tobytes()
+            assert contracted.tobytes() == kernels.contract(tensor, solved).tobytes()
+            assert failed.tolist() == singular.tolist()
+            assert singular[7] == (system == "grams")
 
 
 @pytest.mark.parametrize("rows", [1, 9, 40_000])

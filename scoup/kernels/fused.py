@@ -9,7 +9,7 @@ import numpy as np
 from scoup.kernels.dense import MAX_CHUNKS, TILE_ROWS, WIDTH, cuts_for, padded, spread_tile
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
-from scoup.kernels.rows import fill, jit
+from scoup.kernels.rows import MIN_PIVOT, cholesky_rows, fill, jit
 from scoup.machine import run_chunks
 from scoup.records import Array
 
@@ -28,42 +28,45 @@ def fuses(shape: tuple[int, int, int]) -> bool:
 
 
 def solve_and_contract(
-    tensor: Array, kernel: Array, inverse: Array, scale: float, rest: Array
-) -> tuple[Array, Array]:
+    tensor: Array, kernel: Array, system: Array, scale: float, rest: Array
+) -> tuple[Array, Array, Array]:
     """Solve for the middle mode of (pre, n, post), and multiply by the solution.
 
     ``M = (scale * R + rest) inverse`` with R (n, F) as of :func:`scoup.kernels.spread`, and
     ``P[p, q, f] = sum_j X[p, j, q] M[j, f]`` as of :func:`scoup.kernels.contract`: the same bytes.
-    ``rest`` is (n, F), or empty.
+    ``system`` is the inverse (F, F), or one Gram matrix per row (n, F, F), solved as by
+    :func:`scoup.kernels.solve_rows`; ``rest`` is (n, F), or empty. Return M, P, and which rows have
+    a singular system.
 
     >>> ones = np.ones((1, 2, 1))
-    >>> rows, product = solve_and_contract(ones, np.full((1, 1, 1), 3.0), np.eye(1), 2.0, ones[:0])
+    >>> rows, product, _ = solve_and_contract(ones, ones[:, :1] * 3, np.eye(1), 2.0, ones[:0])
     >>> rows.tolist(), product.tolist()
     ([[6.0], [6.0]], [[[12.0]]])
     """
     pre, n, post = tensor.shape
-    rank, dtype = inverse.shape[0], tensor.dtype
-    cells, outer, square = read_only(tensor), padded(kernel, dtype), padded(inverse[None], dtype)[0]
+    rank, dtype = system.shape[1], tensor.dtype
+    cells, outer = read_only(tensor), padded(kernel, dtype)
+    matrix = read_only(system) if system.ndim > 2 else padded(system[None], dtype)[0]
     more = read_only(rest if rest.size else np.empty((0, rank)), dtype)
-    system = outer, square, dtype.type(scale), more
+    sides = outer, matrix, MIN_PIVOT[dtype], dtype.type(scale), more
     cuts = cuts_for(n, tensor.size)
-    rows = np.empty((n, rank), dtype)
+    rows, singular = np.empty((n, rank), dtype), np.zeros(n, np.bool_)
     parts = np.zeros((cuts.size - 1, pre, post, outer.shape[2]), dtype)
 
     def work(first: int, last: int) -> None:
         for chunk in range(first, last):
             span = cuts[chunk], cuts[chunk + 1]
-            _fused_rows(span, cells, system, rows, parts[chunk])
+            _fused_rows(span, cells, sides, rows, parts[chunk], singular)
 
     run_chunks(len(parts), work, tensor.size * rank)
     total = parts[0] if len(parts) == 1 else parts.sum(axis=0)
-    return rows, np.ascontiguousarray(total[..., :rank])
+    return rows, np.ascontiguousarray(total[..., :rank]), singular
 
 
 @jit
-def _fused_rows(span, cells, system, rows, product):
+def _fused_rows(span, cells, sides, rows, product, singular):
     """Solve for rows of a span, tile by tile, and add what each tile contributes to ``product``."""
-    (outer, square, scale, rest), (pre, _, post) = system, cells.shape
+    (outer, system, least, scale, rest), (pre, _, post) = sides, cells.shape
     columns, rank = outer.shape[2], rows.shape[1]
     height = max(min(TILE_NUMBERS // (pre * post), span[1] - span[0]) // 4 * 4, 4)
     sums, solved = np.empty((height, columns), rows.dtype), np.empty((height, columns), rows.dtype)
@@ -77,22 +80,38 @@ def _fused_rows(span, cells, system, rows, product):
                 spread_tile((start, end), columns_span, cells[p], ahead, outer[p], sums)
         for r in range(end - start):
             for f in range(rank):
-                sums[r, f] *= scale
+                rows[start + r, f] = scale * sums[r, f]
                 if len(rest):
-                    sums[r, f] += rest[start + r, f]
-        _times_square(end - start, sums, square, solved)
-        for r in range(end - start):
-            for f in range(rank):
-                rows[start + r, f] = solved[r, f]
+                    rows[start + r, f] += rest[start + r, f]
+        _solve_tile((start, end), system, least, rows, singular, solved)
         for p in range(pre):
             _add_tile((start, end), cells[p], solved, product[p])
 
 
 @jit
-def _times_square(count, rows, square, out):
-    """``out = rows @ square`` for the first rows, as :func:`scoup.kernels.product` adds them up."""
+def _solve_tile(tile, system, least, rows, singular, solved):
+    """Replace right-hand sides by solutions, which ``solved`` holds in whole vectors."""
+    first, last = tile
+    sides = rows[first:last]
+    if system.ndim == 2:
+        _times_square(sides, system, solved)
+    else:
+        out, span = np.empty(sides.shape, sides.dtype), (0, last - first)
+        cholesky_rows(span, system[first:last], sides, least, out, singular[first:last])
+        fill(solved, 0)
+        for r in range(len(out)):
+            for f in range(out.shape[1]):
+                solved[r, f] = out[r, f]
+    for r in range(len(sides)):
+        for f in range(sides.shape[1]):
+            sides[r, f] = solved[r, f]
+
+
+@jit
+def _times_square(rows, square, out):
+    """``out = rows @ square``, as :func:`scoup.kernels.product` adds them up."""
     whole = lane_mask(WIDTH, WIDTH)
-    for r in range(count):
+    for r in range(len(rows)):
         for c in range(0, square.shape[1], WIDTH):
             total = zero_lanes(whole, out)
             for f in range(len(square)):

@@ -272,7 +272,7 @@ def solve_rows(grams: Array, rhs: Array) -> tuple[Array, Array]:
     least = MIN_PIVOT[np.dtype(rhs.dtype)]
     run_chunks(
         -(-count // CHUNK_SYSTEMS),
-        lambda a, b: _cholesky_rows(
+        lambda a, b: cholesky_rows(
             (a * CHUNK_SYSTEMS, min(b * CHUNK_SYSTEMS, count)), systems, right, least, out, singular
         ),
         count * rank**3 / 6,
@@ -281,7 +281,7 @@ def solve_rows(grams: Array, rhs: Array) -> tuple[Array, Array]:
 
 
 @jit
-def _cholesky_rows(span, grams, rhs, least, out, singular):
+def cholesky_rows(span, grams, rhs, least, out, singular):
     """Solve several systems at a time, one per lane of a vector."""
     first, last = span
     rank = rhs.shape[1]

@@ -42,11 +42,11 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
         for mode in range(order):
             coupled = [side for side, owner in enumerate(data.owners) if owner == mode]
             others = [flat[n] for n in range(order) if n != mode]
-            rows = [roots[0] * unfolded[mode]]
-            rows += [roots[1 + side] * matrices[side] for side in coupled]
-            columns = [roots[0] * khatri_rao(others)]
-            columns += [roots[1 + side] * flat[order + side] for side in coupled]
-            flat[mode] = np.hstack(rows) @ np.linalg.pinv(np.vstack(columns)).T
+            rows = [_times(roots[0], unfolded[mode])]
+            rows += [_times(roots[1 + side], matrices[side]) for side in coupled]
+            columns = [_times(roots[0], khatri_rao(others))]
+            columns += [_times(roots[1 + side], flat[order + side]) for side in coupled]
+            flat[mode] = _joined(rows, 1) @ np.linalg.pinv(_joined(columns, 0)).T
         for side, owner in enumerate(data.owners):
             flat[order + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
         costs.append(_cost(unfolded[0], matrices, data.owners, weights, flat))
@@ -54,6 +54,16 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
         if reason := stopping.reason(costs, problem.rounding):
             break
     return Solution(flat, costs, reason or "max_iter")
+
+
+# Copies of the whole tensor that Algorithm 1 does not make would flatter every contender.
+def _times(root: float, array: Array) -> Array:
+    """Multiply in float64, which a pseudoinverse of float32 factors needs."""
+    return array.astype(np.float64, copy=False) if root == 1 else root * array
+
+
+def _joined(parts: Sequence[Array], axis: int) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
 
 
 def _dense(block: Block) -> Array:

@@ -48,9 +48,8 @@ class DenseTerm(Term):
         return _contract_rest(partial, factors, self._longest, mode)
 
     def solves_rows(self, position: int) -> bool:
-        """Whether ``position`` is that of the longest mode, and the data allows it."""
-        is_longest = self.factors[self._longest] == position
-        return is_longest and self._observed is None and kernels.fuses(self._values.shape)
+        """Whether ``position`` is that of the longest mode, and the shape of the data allows it."""
+        return self.factors[self._longest] == position and kernels.fuses(self._values.shape)
 
     def solve_rows(
         self, flat: Sequence[Array], solve: RowSolver, later: int, out: Array | None = None
@@ -58,14 +57,14 @@ class DenseTerm(Term):
         """See :meth:`Term.solve_rows`; the product serves all later factors."""
         del later, out
         unit, outer = ldexp(1.0, -self.exponent), self._others([flat[k] for k in self.factors])
-        inverse = solve.inverse() if solve.old.size >= kernels.MIN_PASS_NUMBERS else None
-        if inverse is None:
-            return solve(slice(None), kernels.spread(self._values, outer) * unit)
-        solved, partial = kernels.solve_and_contract(
-            self._values, outer, inverse, solve.weight * unit, solve.rest
-        )
-        self._partials[get_ident()] = solved, partial
-        return solved
+        if (system := solve.system()) is not None:
+            solved, partial, singular = kernels.solve_and_contract(
+                self._values, outer, system, solve.weight * unit, solve.rest
+            )
+            if not singular.any():
+                self._partials[get_ident()] = solved, partial
+                return solved
+        return solve(slice(None), kernels.spread(self._values, outer) * unit)
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""
