@@ -47,7 +47,8 @@ class CMTF(Model):
     - ``rank``: number of components F.
     - ``solver``: ``als`` (the lemma), ``reference`` (Algorithm 1 as printed, dense and slow),
       ``cd`` (element-wise coordinate descent) or ``opt`` (all at once, L-BFGS).
-    - ``init``: ``parafac`` (of the tensor alone), ``random``, or :class:`Factors` to start from.
+    - ``init``: ``parafac`` (of the tensor alone), ``tucker`` (the same in the leading directions of
+      each mode, faster for large dense data), ``random``, or :class:`Factors` to start from.
     - ``max_iter``, ``tol``: stop after so many sweeps, or when the cost changes by less than
       ``tol`` of itself.
     - ``starts``: number of starts, of which the best is returned; a warning suggests more when

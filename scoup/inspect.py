@@ -141,7 +141,7 @@ def advise_plan(data: CoupledData, rank: int) -> dict[str, Any]:
         "rank": rank,
         "sampling": long or advise_sampling(data, rank),
         "repetitions": LONG_SAMPLE_REPETITIONS if long else REPETITIONS,
-        "init": "random" if tensor.is_sparse else "parafac",
+        "init": "random" if tensor.is_sparse else "tucker" if long else "parafac",
         "tol": SAMPLE_TOL,
         "finish": "refit" if tensor.is_sparse and not tensor.is_streamed else "complete",
     }
@@ -241,13 +241,13 @@ def advice(data: CoupledData, plan: Mapping[str, Any]) -> list[str]:
         "or none",
         f"sampling {[float(f'{s:g}') for s in sampling]}, {plan['repetitions']} repetitions, "
         f"tol {plan['tol']:g}: {why}",
-        *_about_solver(data),
+        *_about_solver(data, plan["init"]),
         *_about_weights(data),
         *_about_values(data),
     ]
 
 
-def _about_solver(data: CoupledData) -> list[str]:
+def _about_solver(data: CoupledData, init: str) -> list[str]:
     if data.is_masked:
         return ["solver als: missing cells are left out exactly, with a small system for each row"]
     if data.blocks[0].is_streamed:
@@ -260,7 +260,8 @@ def _about_solver(data: CoupledData) -> list[str]:
             "solver als, init random: sparse data is never made dense; 'reference' and 'speedup' "
             "would make it so"
         ]
-    return ["solver als, init parafac: a long dense mode is compressed if that pays"]
+    start = ", after a start in its leading directions" if init == "tucker" else ""
+    return [f"solver als, init {init}: a long dense mode is compressed if that pays{start}"]
 
 
 def _about_weights(data: CoupledData) -> list[str]:

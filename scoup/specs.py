@@ -268,8 +268,10 @@ class FitSpec(Spec):
 
     rank: Count = Field(description="number of components F")
     solver: SolverName = "als"
-    init: Literal["parafac", "random"] = Field(
-        "parafac", description="start: PARAFAC of the tensor alone, or random"
+    init: Literal["parafac", "random", "tucker"] = Field(
+        "parafac",
+        description="start: PARAFAC of the tensor alone, random, or tucker: PARAFAC in the leading "
+        "directions of each mode, which is faster for large dense data",
     )
     max_iter: Count = Field(200, description="most sweeps of a fit")
     tol: Positive = Field(

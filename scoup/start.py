@@ -1,4 +1,4 @@
-"""Where a fit starts: random factors, or a PARAFAC of the tensor alone."""
+"""Where a fit starts: random factors, or a PARAFAC of the tensor alone, whole or compressed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -55,7 +55,7 @@ def candidates(
         flat = checked_start(start, data, spec.rank)
         constraints.check("init", flat)
         return [[lambda: flat]]
-    count = CANDIDATES if spec.init == "parafac" else 1
+    count = 1 if spec.init == "random" else CANDIDATES
     numbers = [range(first, first + count) for first in range(0, spec.starts * count, count)]
 
     def draw(number: int) -> list[Array]:
@@ -74,11 +74,11 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     """
     if not problem.zero_cost:  # a fit of nothing is zero, without rounding errors
         return [np.zeros((n, spec.rank), problem.data.dtype) for n in problem.data.sizes]
-    if spec.init != "parafac":
+    if spec.init == "random":
         return with_sides(problem, draws[0]())
-    if (filled := Filled.of(problem, spec.rank)) is not None:
+    if (filled := Filled.of(problem, spec.rank, complete=spec.init == "tucker")) is not None:
         small = [partial(_shrunk, filled, draw) for draw in draws]
-        return filled.expand(begin(filled.problem, spec, small, seed))
+        return filled.expand(begin(filled.problem, spec.replace(init="parafac"), small, seed))
     exact = algebraic_modes(problem.data, spec.rank, seed, problem.terms[0].exponent)
     first = [] if exact is None else [lambda: problem.constraints.positive_part(exact)]
     modes = parafac(problem, spec.rank, [*first, *draws])

@@ -116,7 +116,7 @@ def test_parameters_by_name():
         (CMTF(0), "rank: expected an integer of at least 1, got 0."),
         (CMTF(2.5), "rank: expected an integer of at least 1, got 2.5."),
         (CMTF(2, solver="svd"), "solver: expected one of als, cd, opt, reference, got 'svd'."),
-        (CMTF(2, init="hosvd"), "init: expected one of parafac, random, got 'hosvd'."),
+        (CMTF(2, init="hosvd"), "init: expected one of parafac, random, tucker, got 'hosvd'."),
         (CMTF(2, max_iter=0), "max_iter: expected an integer of at least 1, got 0."),
         (CMTF(2, tol=-1), "tol: expected a number of at least 0, got -1."),
         (CMTF(2, starts=0), "starts: expected an integer from 1 to 10000, got 0."),

@@ -40,6 +40,34 @@ def test_compression_from_a_seed_equals_no_compression():
     assert factor_match_score(short.factors_.flat, long.factors_.flat) > 1 - 1e-6
 
 
+@pytest.mark.parametrize("coupled", [(), (0,), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_tucker_start_ends_where_that_of_parafac_does(coupled, dtype):
+    data, _ = planted((40, 400, 6), 3, 1, modes=coupled, noise=2.0)
+    data = CoupledData(
+        data.tensor.astype(dtype),
+        {mode: [y.astype(dtype) for y in group] for mode, group in data.matrices.items()},
+    )
+    tucker, parafac = (fit(data, FitSpec(rank=3, init=init)) for init in ("tucker", "parafac"))
+    tolerance = 1e-6 if dtype == "f8" else 1e-4
+    assert tucker.report.cost == pytest.approx(parafac.report.cost, rel=tolerance)
+    assert factor_match_score(tucker.factors.modes, parafac.factors.modes) > 0.999
+    assert tucker.report.losses[0] < 1.01 * parafac.report.cost
+
+
+@pytest.mark.parametrize("kind", ["small", "sparse", "nonnegative", "no long mode"])
+def test_a_tucker_start_is_that_of_parafac_where_compression_does_not_pay(kind):
+    shape = {"small": (8, 60, 7), "no long mode": (6, 6, 7, 8, 9, 8)}.get(kind, (12, 900, 8))
+    data, _ = planted(shape, 3, 0, noise=0.5, signed=kind != "nonnegative")
+    if kind == "sparse":
+        data = CoupledData(SparseTensor.from_dense(data.tensor * (data.tensor > 1)))
+    constraints = "nonnegative" if kind == "nonnegative" else None
+    same = {"rank": 3, "max_iter": 3, "constraints": constraints}
+    one, other = (fit(data, FitSpec(**same, init=init)) for init in ("tucker", "parafac"))
+    for left, right in zip(one.factors.flat, other.factors.flat, strict=True):
+        assert left.tobytes() == right.tobytes()
+
+
 def test_scaling_all_blocks_scales_the_weights_alone():
     data, _ = planted((8, 9, 7), 2, 0, noise=0.5)
     scaled = CoupledData(1000.0 * data.tensor, {0: 1000.0 * data.matrices[0][0]})

@@ -177,7 +177,7 @@ def check(case, solver, precision, drawn):
     model = CMTF(
         drawn.draw(st.integers(1, 7)),
         solver=solver,
-        init=drawn.draw(st.sampled_from(["random", "random", "random", "parafac"])),
+        init=drawn.draw(st.sampled_from(["random", "random", "parafac", "tucker"])),
         max_iter=drawn.draw(st.sampled_from([1, 3, 10])),
         tol=drawn.draw(st.sampled_from([0.0, 1e-7])),
         seed=drawn.draw(st.integers(0, 9)),

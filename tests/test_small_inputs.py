@@ -37,7 +37,7 @@ def test_float32_with_missing_cells_at_a_high_rank_fits():
     assert CMTF(12).fit(CoupledData(tensor)).report_.block_fits["tensor"] > 0.999
 
 
-@pytest.mark.parametrize("init", ["random", "parafac"])
+@pytest.mark.parametrize("init", ["random", "parafac", "tucker"])
 @pytest.mark.parametrize("solver", ["als", "opt"])
 @pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e4, 1e6])
 def test_a_fit_does_not_depend_on_the_unit(scale, solver, init):
@@ -50,7 +50,7 @@ def test_a_fit_does_not_depend_on_the_unit(scale, solver, init):
 
 def test_a_component_without_a_part_of_the_tensor_keeps_that_of_the_matrix():
     data = CoupledData(np.zeros((4, 5, 6)), {0: noise(4, 3)})
-    for init in ("random", "parafac"):
+    for init in ("random", "parafac", "tucker"):
         model = CMTF(2, init=init).fit(data)
         assert model.report_.cost == pytest.approx(metrics.cost(data, model.factors_))
         assert model.report_.block_fits["matrix0"] > 0.5

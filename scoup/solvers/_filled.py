@@ -1,9 +1,9 @@
-"""A small complete problem in place of one with missing cells: its sweeps cost next to nothing.
+"""A small complete problem in place of a large one: its sweeps cost next to nothing.
 
 Missing cells of a block are taken as zero and the others divided by their share, which leaves what
 each cell is on average. Every mode but the longest is restricted to its leading directions, and the
-longest is compressed. Sweeps from a poor start are long before they converge: here they take
-microseconds, and exact ones over the observed cells then begin close to their end.
+longest is compressed: a Tucker compression. Sweeps from a poor start are long before they converge:
+here they take microseconds, and exact ones over the observed cells then begin close to their end.
 """
 
 from collections.abc import Sequence
@@ -46,8 +46,10 @@ class Filled:
     compression: Compression | None
 
     @classmethod
-    def of(cls, problem: Problem, rank: int) -> "Filled | None":
+    def of(cls, problem: Problem, rank: int, complete: bool = False) -> "Filled | None":
         """Fill and shrink a problem of dense blocks; None if it is not one, or would not pay.
+
+        Without missing cells only if ``complete``.
 
         >>> tensor = np.random.default_rng(0).random((20, 1000, 4))
         >>> data = CoupledData(tensor, tensor_mask=tensor < 0.9)
@@ -58,7 +60,9 @@ class Filled:
         # More directions than components, as noise turns the leading ones; many more gain nothing.
         count = rank + rank // 2 + 1
         large = [n for n, size in enumerate(shape) if n != longest and size >= 2 * count]
-        if not pays(problem) or sum(shape[n] for n in large) > MAX_DIRECTIONS_ROWS:
+        if not pays(problem, complete) or sum(shape[n] for n in large) > MAX_DIRECTIONS_ROWS:
+            return None
+        if not large and not problem.masked:
             return None
         bases = [
             _directions(problem.terms, n, longest, count) if n in large else None
@@ -96,15 +100,16 @@ class Filled:
         return whole
 
 
-def pays(problem: Problem) -> bool:
-    """Tell whether a problem is dense, has missing cells and no bounds, and is not small.
+def pays(problem: Problem, complete: bool = False) -> bool:
+    """Tell whether a problem is dense, without bounds, and not small; with cells missing unless
+    ``complete``.
 
     >>> pays(Problem.of(CoupledData(np.ones((2, 2, 2)))))
     False
     """
     dense = not any(term.block.is_sparse for term in problem.terms)
-    plain = problem.terms[0].masked and not problem.constraints.nonnegative
-    return dense and plain and prod(problem.data.shape) >= MIN_CELLS
+    chosen = (complete or problem.terms[0].masked) and not problem.constraints.nonnegative
+    return dense and chosen and prod(problem.data.shape) >= MIN_CELLS
 
 
 def explains(problem: Problem, flat: Sequence[Array]) -> bool:
