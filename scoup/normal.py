@@ -100,7 +100,7 @@ class RowSolver:
     weight: float
     update: Update
 
-    def __call__(self, rows: slice, part: Array) -> Array:
+    def __call__(self, rows: slice | Array, part: Array) -> Array:
         """Return the new rows."""
         rhs = (self.weight * part).astype(self.old.dtype, copy=False)
         if self.rest.size:

@@ -17,6 +17,7 @@ from scoup.kernels.lanes import (
     load,
     prefetch,
     store,
+    zero_lanes,
 )
 from scoup.kernels.rows import jit, width_for
 from scoup.machine import run_chunks
@@ -302,6 +303,18 @@ def spread_tile(tile, columns, slab, ahead, rows, sums):
             for q in range(low, high):
                 a = add_scaled(a, slab[j, q], load(rows, q, c, whole))
             store(sums, j - first, c, whole, a)
+
+
+@jit
+def multiply_rows(rows, square, out):
+    """``out = rows @ square``, as :func:`product` adds up; ``square`` and ``out`` are padded."""
+    whole = lane_mask(WIDTH, WIDTH)
+    for i in range(len(rows)):
+        for c in range(0, square.shape[1], WIDTH):
+            total = zero_lanes(whole, out)
+            for f in range(len(square)):
+                total = add_scaled(total, rows[i, f], load(square, f, c, whole))
+            store(out, i, c, whole, total)
 
 
 @jit

@@ -6,9 +6,17 @@ that the next factor needs. A sweep then reads data that is larger than the cach
 
 import numpy as np
 
-from scoup.kernels.dense import MAX_CHUNKS, TILE_ROWS, WIDTH, cuts_for, padded, spread_tile
+from scoup.kernels.dense import (
+    MAX_CHUNKS,
+    TILE_ROWS,
+    WIDTH,
+    cuts_for,
+    multiply_rows,
+    padded,
+    spread_tile,
+)
 from scoup.kernels.fibres import read_only
-from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
+from scoup.kernels.lanes import add_scaled, lane_mask, load, store
 from scoup.kernels.rows import MIN_PIVOT, cholesky_rows, fill, jit
 from scoup.machine import run_chunks
 from scoup.records import Array
@@ -94,7 +102,7 @@ def _solve_tile(tile, system, least, rows, singular, solved):
     first, last = tile
     sides = rows[first:last]
     if system.ndim == 2:
-        _times_square(sides, system, solved)
+        multiply_rows(sides, system, solved)
     else:
         out, span = np.empty(sides.shape, sides.dtype), (0, last - first)
         cholesky_rows(span, system[first:last], sides, least, out, singular[first:last])
@@ -105,18 +113,6 @@ def _solve_tile(tile, system, least, rows, singular, solved):
     for r in range(len(sides)):
         for f in range(sides.shape[1]):
             sides[r, f] = solved[r, f]
-
-
-@jit
-def _times_square(rows, square, out):
-    """``out = rows @ square``, as :func:`scoup.kernels.product` adds them up."""
-    whole = lane_mask(WIDTH, WIDTH)
-    for r in range(len(rows)):
-        for c in range(0, square.shape[1], WIDTH):
-            total = zero_lanes(whole, out)
-            for f in range(len(square)):
-                total = add_scaled(total, rows[r, f], load(square, f, c, whole))
-            store(out, r, c, whole, total)
 
 
 @jit

@@ -17,12 +17,11 @@ from scoup.kernels.blocks import (
     SQUARES,
     UNIT,
     WEIGHT,
-    WIDTH,
     dense_product,
     fill,
     sparse_product,
 )
-from scoup.kernels.lanes import add_scaled, lane_mask, load, store, zero_lanes
+from scoup.kernels.dense import multiply_rows
 from scoup.kernels.nonnegative import SWEEP_GAIN, solve_span
 from scoup.kernels.rows import jit
 from scoup.kernels.singular import solve_singular
@@ -174,7 +173,7 @@ def _update(blocks, state, limits, position):
     elif _factorize(gram, limits.min_pivot, scale, low):
         if not _invert(scale, low, limits.max_inverse, inverse):
             return np.nan
-        _multiply(totals, inverse, factor)
+        multiply_rows(totals, inverse, factor)
     elif not solve_singular(gram, totals, limits.cutoff, limits.max_scale_ratio, factor):
         return np.nan
     _set_gram(factor, state.grams[position])
@@ -292,15 +291,3 @@ def _factorize(gram, min_pivot, scale, low):
             else:
                 return False
     return True
-
-
-@jit
-def _multiply(rows, square, out):
-    """``out = rows @ square``, where the padding of rows is skipped."""
-    whole = lane_mask(WIDTH, WIDTH)
-    for i in range(len(rows)):
-        for c in range(0, rows.shape[1], WIDTH):
-            total = zero_lanes(whole, out)
-            for f in range(len(square)):
-                total = add_scaled(total, rows[i, f], load(square, f, c, whole))
-            store(out, i, c, whole, total)

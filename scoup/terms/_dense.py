@@ -57,14 +57,18 @@ class DenseTerm(Term):
         """See :meth:`Term.solve_rows`; the product serves all later factors."""
         del later, out
         unit, outer = ldexp(1.0, -self.exponent), self._others([flat[k] for k in self.factors])
-        if (system := solve.system()) is not None:
-            solved, partial, singular = kernels.solve_and_contract(
-                self._values, outer, system, solve.weight * unit, solve.rest
-            )
-            if not singular.any():
-                self._partials[get_ident()] = solved, partial
-                return solved
-        return solve(slice(None), kernels.spread(self._values, outer) * unit)
+        if (system := solve.system()) is None:
+            return solve(slice(None), kernels.spread(self._values, outer) * unit)
+        solved, partial, singular = kernels.solve_and_contract(
+            self._values, outer, system, solve.weight * unit, solve.rest
+        )
+        if not singular.any():
+            self._partials[get_ident()] = solved, partial
+            return solved
+        rows = np.flatnonzero(singular)
+        part = kernels.spread(np.ascontiguousarray(self._values[:, rows]), outer)
+        solved[rows] = solve(rows, part * unit)
+        return solved
 
     def gram(self, flat: Sequence[Array], grams: Sequence[Array], position: int) -> Array:
         """Row Grams are an MTTKRP of the mask with the products of all pairs of columns."""
