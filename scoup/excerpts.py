@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from scoup import results, store
+from scoup import store
 from scoup.errors import ScoupError
-from scoup.records import Metric, pick
+from scoup.evidence import Metric, pick
+from scoup.evidence.files import read_metrics
 from scoup.scorecard import insert
 
 MARKER = "real decoding"
@@ -78,7 +79,7 @@ def main(folder: str, file: str, *pages: str) -> None:
     """Keep the numbers of a run, if there is one, and write their table into the pages."""
     paths = sorted(Path(folder, "experiments", "leave_two_out").glob("*/seed*.json"))
     if paths:
-        metrics = results.read_metrics(*paths)
+        metrics = read_metrics(*paths)
         marks = {metric.provenance for metric in metrics}
         if marks != {"real"}:
             raise ScoupError.expected("results", "a run on real data", ", ".join(sorted(marks)))

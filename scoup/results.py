@@ -1,9 +1,11 @@
-"""The only reader and writer of result files: one pair of functions per kind of result.
+"""The only reader and writer of data sets, samples, fits and merged models.
+
+What experiments measure is written by :mod:`scoup.evidence.files`.
 
 :mod:`scoup.store` describes the format. Files that must be reproducible to the byte hold no times.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -14,7 +16,6 @@ from scipy import sparse
 from scoup import store
 from scoup.block import HeldOut, Observed
 from scoup.coupled import CoupledData, Dataset
-from scoup.errors import ScoupError
 from scoup.machine import SHARDS_MEMORY_BYTES
 from scoup.records import (
     Array,
@@ -24,7 +25,6 @@ from scoup.records import (
     Labels,
     Merged,
     MergeReport,
-    Metric,
     Provenance,
     Sample,
     by_mode,
@@ -37,7 +37,7 @@ Arrays = dict[str, Array]
 Report = TypeVar("Report", FitReport, MergeReport)
 
 DATA, SAMPLES, TRUTH, FIT, MERGED = "coupled-data", "samples", "truth", "fit", "merged"
-EXTRACTED, MATERIAL, PART = "extracted", "material", "part"
+EXTRACTED = "extracted"
 
 
 def write_dataset(path: PathLike, dataset: Dataset) -> None:
@@ -165,64 +165,6 @@ def write_merged(path: PathLike, merged: Merged) -> None:
 def read_merged(path: PathLike) -> Merged:
     """Read what :func:`write_merged` wrote."""
     return Merged(*_read_model(path, MERGED, MergeReport))
-
-
-def write_part(path: PathLike, arrays: Mapping[str, Array]) -> None:
-    """Write what one of an experiment's independent jobs computed."""
-    store.write_archive(path, PART, {}, arrays)
-
-
-def read_part(path: PathLike) -> Arrays:
-    """Read what :func:`write_part` wrote."""
-    return store.read_archive(path, PART)[1]
-
-
-def write_material(path: PathLike, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write what an experiment's figure and page are made from; ``facts`` are plain JSON."""
-    store.write_archive(path, MATERIAL, facts, arrays)
-
-
-def read_material(path: PathLike) -> tuple[dict[str, Any], Arrays]:
-    """Read what :func:`write_material` wrote: facts and arrays."""
-    return store.read_archive(path, MATERIAL)
-
-
-def write_metrics(
-    path: PathLike, metrics: Iterable[Metric], notes: Mapping[str, Any] | None = None
-) -> None:
-    """Write metrics; ``notes`` are plain facts about all of them, such as the settings."""
-    rows = [asdict(metric) for metric in metrics]
-    if not rows:
-        raise ScoupError.expected("metrics", "at least one", "none", f"{path} would say nothing")
-    store.write_json(path, {"metrics": rows, "notes": dict(notes or {})})
-
-
-def read_metrics(*paths: PathLike) -> list[Metric]:
-    """Read the metrics of one file or more."""
-    rows = [row for path in paths for row in _read_section(path, "metrics")]
-    return [Metric(**{**row, "range": tuple(row["range"])}) for row in rows]
-
-
-def read_notes(path: PathLike) -> dict[str, Any]:
-    """Read the notes of a metrics file."""
-    return _read_section(path, "notes")
-
-
-def write_claims(path: PathLike, claims: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of the scorecard."""
-    store.write_json(path, {"claims": claims})
-
-
-def read_claims(path: PathLike) -> list[dict[str, Any]]:
-    """Read what :func:`write_claims` wrote."""
-    return _read_section(path, "claims")
-
-
-def _read_section(path: PathLike, name: str) -> Any:
-    content = store.read_json(path)
-    if name not in content:
-        raise ScoupError.expected(str(path), f"a file of {name}", "another JSON file")
-    return content[name]
 
 
 def _write_model(path: PathLike, kind: str, model: Fit | Merged) -> None:

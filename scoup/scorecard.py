@@ -9,10 +9,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from scoup import results, store
+from scoup import store
 from scoup.errors import ScoupError
+from scoup.evidence import VERDICTS, Metric, controls_text
+from scoup.evidence.files import read_claims
 from scoup.experiments import claims_of, declared, experiment_of
-from scoup.records import VERDICTS, Metric, controls_text
 
 Row = Mapping[str, Any]
 HEADER = (
@@ -120,7 +121,7 @@ def stages(graph: str) -> str:
 
 def main(folder: str, graph: str, *pages: str) -> None:
     """Write scorecard, figures and rule graph of a results folder into the pages that mark them."""
-    claims = results.read_claims(Path(folder, "scorecard.json"))
+    claims = read_claims(Path(folder, "scorecard.json"))
     blocks = {
         "scorecard": table(claims),
         "overview": overview(claims),

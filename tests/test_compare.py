@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoup import compare, results
+from scoup import compare
+from scoup.evidence.files import write_metrics
 from tests import tracked
 
 
@@ -57,7 +58,7 @@ def folders(tmp_path):
     for name, (value, place) in places.items():
         for seed in range(2):
             path = tmp_path / name / "experiments" / place / f"seed{seed}.json"
-            results.write_metrics(path, tracked.metrics_of(seed, value), {})
+            write_metrics(path, tracked.metrics_of(seed, value), {})
     return [str(tmp_path / name) for name in places]
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from scoup import excerpts, results, store
+from scoup import excerpts, store
 from scoup.errors import ScoupError
+from scoup.evidence import Context
+from scoup.evidence.files import write_metrics
 from scoup.experiments.leave_two_out.measure import ACCURACY, LOW
-from scoup.records import Context
 
 PAGE = "above\n<!-- real decoding -->\nold\n<!-- /real decoding -->\nbelow\n"
 
@@ -22,7 +23,7 @@ def run(folder, mark="real"):
         ]
         path = folder / "experiments" / "leave_two_out" / subject / "seed0.json"
         path.parent.mkdir(parents=True)
-        results.write_metrics(path, metrics, {})
+        write_metrics(path, metrics, {})
 
 
 def test_a_run_fills_the_pages_and_so_does_the_file_it_leaves(tmp_path):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from scoup import experiments, report
+from scoup.evidence import Context
 from scoup.experiments.clusters.measure import ALONE_PURITY, MEAN_PURITY, NULL_PURITY, P_VALUE
 from scoup.experiments.leave_two_out.measure import ACCURACY, CHANCE_HIGH, CHANCE_LOW
-from scoup.records import Context
 from tests.payloads import PAYLOADS, Shown, words
 
 CLUSTER_MEASURES = (ALONE_PURITY, MEAN_PURITY, NULL_PURITY, P_VALUE)

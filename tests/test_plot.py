@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import CMTF, SCOUP, ScoupError, plot
+from scoup.evidence import Context
 from scoup.experiments._controls import CostScale, costs
 from scoup.experiments.accuracy.measure import MONOTONE
 from scoup.plot import style
-from scoup.records import Context
 from tests.planted import planted
 
 

@@ -11,9 +11,20 @@ import pytest
 from scoup import records, results
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.evidence import Claim, Context, Measure
+from scoup.evidence.files import (
+    read_claims,
+    read_material,
+    read_metrics,
+    read_notes,
+    read_part,
+    write_claims,
+    write_material,
+    write_metrics,
+    write_part,
+)
 from scoup.fit import fit_repetition
 from scoup.merge import merge
-from scoup.records import Claim, Context, Measure
 from scoup.sample import draw
 from scoup.seeds import generator
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
@@ -65,11 +76,11 @@ def test_a_fit_is_not_read_as_a_merged_model(tmp_path, run):
 
 def test_parts_and_material_come_back(tmp_path):
     arrays, facts = {"table": np.eye(3), "names": np.array(["a", "b"])}, {"chosen": 2, "top": [1]}
-    results.write_part(tmp_path / "p.npz", arrays)
-    results.write_material(tmp_path / "m.npz", facts, arrays)
+    write_part(tmp_path / "p.npz", arrays)
+    write_material(tmp_path / "m.npz", facts, arrays)
     part, (read_facts, material) = (
-        results.read_part(tmp_path / "p.npz"),
-        results.read_material(tmp_path / "m.npz"),
+        read_part(tmp_path / "p.npz"),
+        read_material(tmp_path / "m.npz"),
     )
     assert read_facts == facts
     for name, array in arrays.items():
@@ -79,8 +90,8 @@ def test_parts_and_material_come_back(tmp_path):
 
 def test_claims_come_back(tmp_path):
     rows = [{"claim": "it is faster", "ours": 2.0, "controls": {"zero": 1.0}}]
-    results.write_claims(tmp_path / "c.json", rows)
-    assert results.read_claims(tmp_path / "c.json") == rows
+    write_claims(tmp_path / "c.json", rows)
+    assert read_claims(tmp_path / "c.json") == rows
 
 
 def test_the_same_fit_is_the_same_bytes_whatever_it_took(tmp_path, run):
@@ -104,10 +115,10 @@ def test_metrics_files_follow_their_schema(tmp_path):
         CONTEXT.metric(COST, 1.5, repetitions=2, merge="joint"),
         CONTEXT.on(plan="full").metric(COST, 1.0),
     ]
-    results.write_metrics(tmp_path / "m.json", found, {"seeds": 2})
+    write_metrics(tmp_path / "m.json", found, {"seeds": 2})
     jsonschema.validate(json.loads((tmp_path / "m.json").read_text()), SCHEMA)
-    assert results.read_metrics(tmp_path / "m.json") == found
-    assert results.read_notes(tmp_path / "m.json") == {"seeds": 2}
+    assert read_metrics(tmp_path / "m.json") == found
+    assert read_notes(tmp_path / "m.json") == {"seeds": 2}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])
@@ -118,7 +129,7 @@ def test_a_value_outside_its_range_is_no_metric(value):
 
 def test_a_file_without_metrics_is_refused(tmp_path):
     with pytest.raises(ScoupError, match="metrics: expected at least one, got none"):
-        results.write_metrics(tmp_path / "m.json", [])
+        write_metrics(tmp_path / "m.json", [])
     assert not (tmp_path / "m.json").exists()
 
 

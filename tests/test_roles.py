@@ -9,6 +9,7 @@ import yaml
 import scoup
 from scoup import ScoupError
 from scoup.command import main
+from scoup.evidence import Context
 from scoup.experiments._records import Inputs
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.kinds import MIN_STAR_PARTNERS
@@ -16,7 +17,7 @@ from scoup.experiments.anomaly.measure import measure
 from scoup.experiments.anomaly.order import arranged, order_of
 from scoup.guess import guess
 from scoup.reading import couple_guess
-from scoup.records import ROLES, Context, Labels
+from scoup.records import ROLES, Labels
 from scoup.roles import SURENESS, guess_roles
 from scoup.seeds import generator
 from tests.experiments.models import model

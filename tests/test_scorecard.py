@@ -2,12 +2,13 @@
 
 import pytest
 
-from scoup import results, scorecard
+from scoup import scorecard
 from scoup.errors import ScoupError
+from scoup.evidence import Context
+from scoup.evidence.files import write_claims
 from scoup.experiments import declared
 from scoup.experiments._controls import CONTROL_COST, CONTROL_SHARE, EXPLAINED, RELATIVE_COST
 from scoup.experiments.accuracy.measure import MONOTONE, NULL_MONOTONE
-from scoup.records import Context
 
 
 def runs(monotone, merge="joint"):
@@ -60,7 +61,7 @@ def test_the_table_replaces_what_stood_between_its_markers(tmp_path):
     (tmp_path / "plot").mkdir()
     (tmp_path / "plot" / "accuracy.png").touch()
     (tmp_path / "graph").write_text("flowchart TB\n\tid0[all]\n\tid1[plot]\n\tid1 --> id0\n")
-    results.write_claims(tmp_path / "scorecard.json", scorecard.judge(runs([1])))
+    write_claims(tmp_path / "scorecard.json", scorecard.judge(runs([1])))
     scorecard.main(str(tmp_path), str(tmp_path / "graph"), str(readme))
     text = readme.read_text()
     assert text.startswith("before\n<!-- scorecard -->\n| experiment |")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoup.errors import ScoupError
+from scoup.evidence import Metric
 from scoup.experiments._view import View
-from scoup.records import Metric
 from scoup.track import Sources, local, track
 from scoup.track.collect import collect
 from scoup.track.log import log_run, mark_finished

@@ -7,7 +7,9 @@ import numpy as np
 
 from scoup import results, store
 from scoup.coupled import CoupledData, Dataset
-from scoup.records import Context, Factors, Fit, FitReport, Measure, Provenance, SourceFile
+from scoup.evidence import Context, Measure
+from scoup.evidence.files import write_claims, write_metrics
+from scoup.records import Factors, Fit, FitReport, Provenance, SourceFile
 from scoup.track import Job, Sources
 
 COST = Measure("relative_cost", "ratio", "lower", 0.0, None, "cost over that of full ALS")
@@ -51,9 +53,7 @@ def write_run(
 ):
     """Write what the job of one seed writes: its metrics, its log and its facts."""
     path = path_of(folder, seed, experiment)
-    results.write_metrics(
-        path, metrics_of(seed, value, mark, experiment), {"merges": ["joint", "paper"]}
-    )
+    write_metrics(path, metrics_of(seed, value, mark, experiment), {"merges": ["joint", "paper"]})
     facts = {
         "rule": "experiment", "started": 1.7e9 + seed, "ended": 1.7e9 + seed + 5, "host": "here",
         "threads": 1, "version": "0.1.0", "revision": revision, "python": "3.11.9",
@@ -89,7 +89,7 @@ def write_rest(folder, mark="simulated"):
         "verdict": "holds",
     }  # fmt: skip
     claims = [claim, claim | {"setting": "paper merge", "verdict": "does not hold", "ours": 0.25}]
-    results.write_claims(Path(folder, "results/scorecard.json"), claims)
+    write_claims(Path(folder, "results/scorecard.json"), claims)
     store.write_text(Path(folder, "results/scorecard.md"), "| claim |\n|---|\n| it holds |\n")
 
 

@@ -12,17 +12,9 @@ import numpy as np
 
 from scoup import results, scorecard, store
 from scoup.coupled import CoupledData, Dataset
-from scoup.records import (
-    Claim,
-    Context,
-    Factors,
-    Fit,
-    FitReport,
-    Measure,
-    Merged,
-    MergeReport,
-    Provenance,
-)
+from scoup.evidence import Claim, Context, Measure
+from scoup.evidence.files import write_claims, write_metrics
+from scoup.records import Factors, Fit, FitReport, Merged, MergeReport, Provenance
 from scoup.track import Sources
 
 SUBJECTS = [f"P{number}" for number in range(1, 10)]
@@ -184,7 +176,7 @@ def make(folder, revision="abc1234"):
             data[name], Dataset(CoupledData(np.ones((4, 3, 2))), provenance=origin)
         )
     claims = [asdict(claim) for experiment in LAYOUT for claim in claims_of(experiment)]
-    results.write_claims(f"{folder}/scorecard.json", claims)
+    write_claims(f"{folder}/scorecard.json", claims)
     store.write_text(f"{folder}/scorecard.md", scorecard.table(claims))
     paths = {"claims": f"{folder}/scorecard.json", "table": f"{folder}/scorecard.md"}
     paths["facts"] = f"{folder}/logs/scorecard.json"
@@ -195,7 +187,7 @@ def make(folder, revision="abc1234"):
 def _write_job(folder, experiment, dataset, seed, revision):
     _, _, plans, variants, _ = LAYOUT[experiment]
     path = folder / "experiments" / experiment / dataset / f"seed{seed}.json"
-    results.write_metrics(path, metrics_of(experiment, dataset, seed))
+    write_metrics(path, metrics_of(experiment, dataset, seed))
     facts = FACTS | {"started": 1.7e9 + seed, "ended": 1.7e9 + seed + 60, "revision": revision}
     log = folder / "logs" / experiment / dataset / f"seed{seed}.json"
     store.write_json(log, facts | {"host": "here", "threads": 1, "rule": "experiments"})

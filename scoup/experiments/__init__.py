@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from scoup.evidence import Claim, Metric
 from scoup.listing import load, members
-from scoup.records import Claim, Metric
 from scoup.report import Findings
 from scoup.specs import ExperimentSpec
 

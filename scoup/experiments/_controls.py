@@ -6,8 +6,9 @@ from typing import Self
 
 from scoup import metrics
 from scoup.coupled import CoupledData
+from scoup.evidence import Context, Measure, Metric
 from scoup.factors import wrap
-from scoup.records import Array, Context, Factors, Measure, Metric
+from scoup.records import Array, Factors
 from scoup.scale import rescale
 from scoup.seeds import generator
 from scoup.terms import terms_of

@@ -5,9 +5,11 @@ from typing import Any
 
 from scoup import results
 from scoup.coupled import Dataset
+from scoup.evidence import Context
+from scoup.evidence.files import read_part
 from scoup.experiments._records import Inputs, Model
 from scoup.job import read_facts
-from scoup.records import Context, Fit
+from scoup.records import Fit
 from scoup.simulate import read_planted
 from scoup.specs import ExperimentSpec, PlanSpec
 
@@ -38,7 +40,7 @@ def read_inputs(
         results.read_dataset(files.data),
         tuple(_models(files, entries)),
         read_planted(files.raw),
-        dict(zip(parts, map(results.read_part, files.parts if parts else ()), strict=True)),
+        dict(zip(parts, map(read_part, files.parts if parts else ()), strict=True)),
         threads,
     )
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
-from scoup.records import Array, Fit, Merged, Metric, Sample
+from scoup.evidence import Metric
+from scoup.records import Array, Fit, Merged, Sample
 from scoup.specs import PlanSpec
 from scoup.values import view
 

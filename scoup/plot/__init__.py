@@ -8,10 +8,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from scoup import store
+from scoup.evidence import Metric
 from scoup.experiments import drawing
 from scoup.plot import style
 from scoup.plot.door import Figure, rcParams
-from scoup.records import Metric
 
 if TYPE_CHECKING:
     from scoup.plot.models import components, losses, match

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.listing import load
 from scoup.palette import COLOURS, CONTENDERS, GREY, SIMULATED
 from scoup.plot.door import (
@@ -22,7 +23,6 @@ from scoup.plot.door import (
     NullLocator,
     matplotlib,
 )
-from scoup.records import Metric
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any
 
-from scoup.records import VERDICTS, Metric, Provenance, controls_text
+from scoup.evidence import VERDICTS, Metric, controls_text
+from scoup.records import Provenance
 from scoup.report.document import (
     Section,
     Table,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scoup import report
-from scoup.records import Metric
+from scoup.evidence import Metric
 from scoup.report import Chapter, Document, Figure
 
 FIGURE_ENDINGS = (".svg", ".pdf", ".png")

@@ -6,9 +6,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scoup import experiments, results
+from scoup import experiments
+from scoup.evidence import Metric
+from scoup.evidence.files import read_claims, read_metrics, read_notes
 from scoup.experiments._view import View
-from scoup.records import Metric
 from scoup.track import claims, models, views
 from scoup.track.points import Measured, measure_name, names, split, varying
 from scoup.track.runs import FIRST_RUN, Origin, TrackedDataset, TrackedExperiment, TrackedRun
@@ -21,7 +22,7 @@ Row = Mapping[str, Any]
 def collect(sources: Sources) -> list[TrackedExperiment]:
     """Return the scorecard, then the experiments, then fits and merged models."""
     datasets = {name: TrackedDataset.read(name, path) for name, path in sources.data.items()}
-    rows = results.read_claims(sources.scorecard.claims) if sources.scorecard else []
+    rows = read_claims(sources.scorecard.claims) if sources.scorecard else []
     jobs: dict[str, list[Job]] = defaultdict(list)
     for job in sources.jobs:
         jobs[job.experiment].append(job)
@@ -55,7 +56,7 @@ def _experiment(
 ) -> TrackedExperiment:
     """Return an experiment of the project, with one run per thing measured."""
     view = getattr(experiments.declared(name), "VIEW", View())
-    metrics = [results.read_metrics(job.metrics) for job in jobs]
+    metrics = [read_metrics(job.metrics) for job in jobs]
     things = [split(group, view) for group in metrics]
     every_thing, every_metric = list(chain(*things)), list(chain(*metrics))
     run_names, figures = iter(names(every_thing)), sources.figures.get(name, [])
@@ -84,7 +85,7 @@ def _job_runs(
     origin = Origin.read(job.metrics, job.facts, dataset, files)
     notes = {
         f"{job.experiment}.{name}": value
-        for name, value in results.read_notes(job.metrics).items()
+        for name, value in read_notes(job.metrics).items()
         if len(str(value)) <= MAX_NOTE_CHARACTERS
     }
     for order, thing in enumerate(things):

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from scoup.evidence import Metric
 from scoup.experiments._view import View
-from scoup.records import Metric
 
 # Names for the same measure. Experiments keep them apart to judge a method without its controls; in
 # a tracker a control is a run, and a parameter says which.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from scoup import results
+from scoup.evidence.files import write_metrics
 from scoup.track import track, ui
 from tests import served, whole
 from tests.browser.mlflow import CARD, open_page, take_picture, wait_for, wait_for_charts
@@ -104,7 +104,7 @@ def test_a_note_and_a_tag_added_in_the_browser_survive_a_rebuild(browser, served
         if job.experiment == "speedup":
             metrics = whole.metrics_of("speedup", job.dataset, job.seed + 1)
             changed = [replace(metric, seed=job.seed) for metric in metrics]
-            results.write_metrics(job.metrics, changed)
+            write_metrics(job.metrics, changed)
     track(sources, folder)
     with sqlite3.connect(f"file:{folder}/mlflow.db?mode=ro", uri=True) as base:
         query = "SELECT run_uuid FROM tags WHERE key = 'checked' AND value = 'yes'"

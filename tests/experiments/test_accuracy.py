@@ -5,6 +5,7 @@ from itertools import pairwise, product
 import pytest
 
 from scoup import plot
+from scoup.evidence import Context, pick
 from scoup.experiments._controls import CONTROL_COST, CONTROL_SHARE, EXPLAINED, RELATIVE_COST
 from scoup.experiments.accuracy import Spec
 from scoup.experiments.accuracy.measure import (
@@ -16,7 +17,6 @@ from scoup.experiments.accuracy.measure import (
 )
 from scoup.merge import merge
 from scoup.metrics import cost
-from scoup.records import Context, pick
 from scoup.specs import MergeSpec
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model

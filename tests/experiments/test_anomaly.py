@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from scoup import pipeline
 from scoup.coupled import CoupledData, Dataset
+from scoup.evidence import Context, pick
 from scoup.experiments._records import Inputs, Model
 from scoup.experiments.anomaly import Spec, counting, groups, kinds, parts, score
 from scoup.experiments.anomaly import measure as anomaly
 from scoup.experiments.anomaly.claims import SETTINGS
 from scoup.experiments.anomaly.detect import detect
-from scoup.records import Context, Labels, pick
+from scoup.records import Labels
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor

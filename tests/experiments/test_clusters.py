@@ -7,6 +7,7 @@ import pytest
 
 from scoup import experiments, plot
 from scoup.coupled import Dataset
+from scoup.evidence import Context, pick
 from scoup.experiments.clusters import Spec
 from scoup.experiments.clusters.measure import (
     ALONE_MODELS,
@@ -20,7 +21,7 @@ from scoup.experiments.clusters.measure import (
 )
 from scoup.factors import upright
 from scoup.metrics import block_fits
-from scoup.records import Context, Labels, pick
+from scoup.records import Labels
 from scoup.seeds import generator
 from tests.experiments.figures import texts
 from tests.experiments.models import inputs, model

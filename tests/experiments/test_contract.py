@@ -11,9 +11,9 @@ import pytest
 
 from scoup import experiments
 from scoup.datasets import Traits
+from scoup.evidence import Claim, Context, Measure
 from scoup.experiments import _controls
 from scoup.experiments._view import View
-from scoup.records import Claim, Context, Measure
 from scoup.specs import ExperimentSpec
 
 NAMES = experiments.names()

@@ -6,6 +6,7 @@ import pytest
 from scoup.coupled import CoupledData
 from scoup.datasets import Traits
 from scoup.errors import ScoupError
+from scoup.evidence import Context, pick
 from scoup.experiments.coupling import Spec, suits
 from scoup.experiments.coupling.measure import (
     ALONE,
@@ -15,7 +16,6 @@ from scoup.experiments.coupling.measure import (
     claims,
     measure,
 )
-from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

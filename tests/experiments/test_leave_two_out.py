@@ -9,6 +9,7 @@ import pytest
 from scoup import plot
 from scoup.coupled import CoupledData, Dataset
 from scoup.errors import ScoupError
+from scoup.evidence import Context, pick
 from scoup.experiments import leave_two_out
 from scoup.experiments._records import Inputs, Model
 from scoup.experiments.leave_two_out import choices, folds, grid, pairs, prepared, rival, stable
@@ -19,7 +20,7 @@ from scoup.experiments.leave_two_out.tables import Extras, all_pairs, fold_table
 from scoup.fit import fit
 from scoup.noise import NoiseNormalizer
 from scoup.project import dictionary, expand, project
-from scoup.records import Context, Labels, pick
+from scoup.records import Labels
 from scoup.seeds import generator
 from scoup.specs import FitSpec, PlanSpec
 

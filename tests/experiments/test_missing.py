@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scoup.errors import ScoupError
+from scoup.evidence import Context, pick
 from scoup.experiments.missing import Spec
 from scoup.experiments.missing.measure import (
     SINGLE_SNR,
@@ -17,7 +18,6 @@ from scoup.experiments.missing.measure import (
     visible_mean,
 )
 from scoup.holdout import hold_out
-from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

@@ -7,6 +7,7 @@ from benchmarks.ranks import planted
 from scoup import CoupledData, Factors
 from scoup.coupled import Dataset
 from scoup.errors import ScoupError
+from scoup.evidence import Context, pick
 from scoup.experiments._records import Inputs, Model
 from scoup.experiments.rank import Spec
 from scoup.experiments.rank import measure as rank
@@ -14,7 +15,7 @@ from scoup.experiments.rank.figure import rank as draw
 from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import DEFAULT_FIT, Look, agreement, derived_seed, scan, split
 from scoup.factors import matrix_of, tensor_of, upright
-from scoup.records import Context, Fit, FitReport, Labels, pick
+from scoup.records import Fit, FitReport, Labels
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 

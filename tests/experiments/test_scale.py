@@ -6,6 +6,7 @@ from scoup.datasets.events import SIZES, Options
 from scoup.datasets.events.couple import couple
 from scoup.datasets.events.simulate import write_events
 from scoup.errors import ScoupError
+from scoup.evidence import Context, pick
 from scoup.experiments._controls import EXPLAINED
 from scoup.experiments.scale import Spec
 from scoup.experiments.scale.measure import (
@@ -18,7 +19,6 @@ from scoup.experiments.scale.measure import (
     claims,
     measure,
 )
-from scoup.records import Context, pick
 from scoup.simulate import read_planted
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model

@@ -2,10 +2,10 @@
 
 import pytest
 
+from scoup.evidence import Context, pick
 from scoup.experiments._controls import EXPLAINED
 from scoup.experiments.shared import Spec
 from scoup.experiments.shared.measure import SHARE_OF_BEST, claims, measure
-from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

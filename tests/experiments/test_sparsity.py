@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scoup import CoupledData
+from scoup.evidence import Context, pick
 from scoup.experiments._controls import CONTROL_COST, RELATIVE_COST
 from scoup.experiments.sparsity import Spec
 from scoup.experiments.sparsity.measure import (
@@ -18,7 +19,6 @@ from scoup.experiments.sparsity.measure import (
 )
 from scoup.merge import merge
 from scoup.metrics import output_size
-from scoup.records import Context, pick
 from scoup.specs import MergeSpec
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model

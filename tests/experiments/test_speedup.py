@@ -2,6 +2,7 @@
 
 import pytest
 
+from scoup.evidence import Context, pick
 from scoup.experiments._controls import EXPLAINED, RELATIVE_COST
 from scoup.experiments.speedup import Spec, pinv
 from scoup.experiments.speedup.measure import (
@@ -16,7 +17,6 @@ from scoup.experiments.speedup.measure import (
     measure,
 )
 from scoup.machine import max_threads
-from scoup.records import Context, pick
 from tests.experiments.figures import assert_readable
 from tests.experiments.models import inputs, model
 from tests.planted import planted

@@ -9,6 +9,7 @@ import jsonschema
 import numpy as np
 
 from scoup import results
+from scoup.evidence.files import read_metrics
 from scoup.job import read_facts
 from tests.workflow.conftest import ROOT, planned, snakemake, succeeded
 
@@ -57,7 +58,7 @@ def test_every_metrics_file_follows_the_schema(finished):
 
 def test_simulated_data_is_called_simulated_in_every_metric(finished):
     for path in (finished / "results" / "experiments").rglob("*.json"):
-        assert {metric.provenance for metric in results.read_metrics(path)} == {"simulated"}
+        assert {metric.provenance for metric in read_metrics(path)} == {"simulated"}
 
 
 def test_every_job_leaves_log_and_facts(finished):

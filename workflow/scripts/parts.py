@@ -1,6 +1,7 @@
 """Compute one independent part of an experiment."""
 
-from scoup import experiments, results
+from scoup import experiments
+from scoup.evidence.files import write_part
 from scoup.experiments._inputs import read_inputs
 from scoup.job import job
 
@@ -9,4 +10,4 @@ with job(snakemake):
     spec = experiments.spec_of(name, snakemake.wildcards.dataset, snakemake.params.spec)
     inputs = read_inputs(snakemake.input, snakemake.params.models)
     arrays = experiments.measuring(name).measure_part(inputs, spec, snakemake.wildcards.part, seed)
-    results.write_part(snakemake.output.part, arrays)
+    write_part(snakemake.output.part, arrays)

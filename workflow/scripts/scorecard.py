@@ -1,10 +1,11 @@
 """Compare each claim of the paper with what was measured."""
 
-from scoup import results, scorecard, store
+from scoup import scorecard, store
+from scoup.evidence.files import read_metrics, write_claims
 from scoup.job import job
 
 with job(snakemake):
-    metrics = results.read_metrics(*snakemake.input.metrics)
+    metrics = read_metrics(*snakemake.input.metrics)
     claims = scorecard.judge(metrics, snakemake.params.own)
-    results.write_claims(snakemake.output.json, claims)
+    write_claims(snakemake.output.json, claims)
     store.write_text(snakemake.output.table, scorecard.table(claims))

@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.experiments.accuracy.measure import KEEP_ZEROS
 from scoup.palette import GREY
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure, MaxNLocator
-from scoup.records import Metric
 
 # A merge that explains less than this is shown by its cost alone.
 MIN_SHOWN_SHARE = -1.0

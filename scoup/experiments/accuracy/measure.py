@@ -7,6 +7,7 @@ from itertools import pairwise, product
 from statistics import median
 
 from scoup.coupled import CoupledData
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._controls import CONTROL_COST, CONTROL_SHARE, EXPLAINED, CostScale, costs
 from scoup.experiments._records import Inputs, Model, Outcome
 from scoup.experiments.accuracy import Spec
@@ -15,7 +16,7 @@ from scoup.finishes._covered import Covered
 from scoup.listing import load
 from scoup.merge import merge, merge_each
 from scoup.merges._shared import sampled_rows
-from scoup.records import Claim, Context, Factors, Fit, Measure, Merged, Metric, pick
+from scoup.records import Factors, Fit, Merged
 from scoup.scale import rescale
 from scoup.seeds import generator
 from scoup.specs import MergeSpec

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scoup.evidence import Claim, Metric, pick
 from scoup.experiments.anomaly.score import (
     COUNTING,
     DATA,
@@ -15,7 +16,6 @@ from scoup.experiments.anomaly.score import (
     SHUFFLED_LINKS,
     STRANGERS,
 )
-from scoup.records import Claim, Metric, pick
 
 FIRST = max(DEPTHS)
 MIN_STARS_FOUND = 0.5  # of the largest stars: the paper shows one, and gives no number

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.experiments.anomaly.kinds import DAY
 from scoup.experiments.anomaly.score import (
     DATA,
@@ -19,7 +20,6 @@ from scoup.experiments.anomaly.score import (
 )
 from scoup.plot import style
 from scoup.plot.door import AutoDateLocator, Axes, ConciseDateFormatter, Figure
-from scoup.records import Metric
 
 MAX_COURSES = 3
 CONTROL_ORDER = (DATA, REWIRED, SHUFFLED, STRANGERS)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scoup.evidence import Metric
 from scoup.experiments.anomaly.kinds import ANOMALIES
 from scoup.experiments.anomaly.rows import column_name, first_members
-from scoup.records import Metric
 from scoup.report import Section, Table
 
 MAX_ROWS = 10

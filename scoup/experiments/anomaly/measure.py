@@ -12,6 +12,7 @@ import numpy as np
 
 from scoup import pipeline
 from scoup.coupled import CoupledData, Dataset
+from scoup.evidence import Context, pick
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.claims import claims
@@ -34,7 +35,7 @@ from scoup.experiments.anomaly.score import (
     star_lists,
     summarize,
 )
-from scoup.records import Array, Context, pick
+from scoup.records import Array
 from scoup.seeds import generator
 from scoup.tensor import SparseTensor
 from scoup.values import view

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from scoup.evidence import Context, Measure, Metric
 from scoup.experiments._records import Inputs
 from scoup.experiments.anomaly import Spec
 from scoup.experiments.anomaly.counting import Name, largest_stars, star_name
 from scoup.experiments.anomaly.detect import Table
 from scoup.experiments.anomaly.groups import Group, friendships, planted_groups, share_found
 from scoup.experiments.anomaly.kinds import DAY, WALL, Finding, best_first
-from scoup.records import Array, Context, Measure, Metric
+from scoup.records import Array
 
 PRECISION = Measure(
     "precision_at", "share", "higher", 0.0, 1.0,

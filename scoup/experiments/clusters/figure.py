@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scoup.evidence import Metric, pick
 from scoup.interop import WARNING
 from scoup.palette import COLOURS
 from scoup.plot import brain, style
 from scoup.plot.door import Axes, Figure, SubFigure
-from scoup.records import Array, Metric, pick
+from scoup.records import Array
 
 Facts = Mapping[str, Any]
 SEEDS_NOTE = "mean purity: median of {} seeds; everything else: the first of them"

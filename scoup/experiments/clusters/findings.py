@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoup.records import Metric, pick
+from scoup.evidence import Metric, pick
 from scoup.report import Section, Table
 
 MAX_NAMES = 5

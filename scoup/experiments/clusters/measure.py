@@ -13,13 +13,14 @@ import numpy as np
 
 from scoup import pipeline
 from scoup.coupled import CoupledData, Dataset
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._images import dense, roles
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.clusters import Spec
 from scoup.factors import upright
 from scoup.fit import fit
 from scoup.interop import volumes
-from scoup.records import Array, Claim, Context, Factors, Labels, Measure, Metric, pick
+from scoup.records import Array, Factors, Labels
 from scoup.seeds import generator
 from scoup.specs import FitSpec
 from scoup.values import view

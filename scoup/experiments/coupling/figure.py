@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from scoup.evidence import Metric
 from scoup.plot import style
 from scoup.plot.door import Figure
-from scoup.records import Metric
 
 PANELS = {"recovered_share": "share of the noise-free\ntensor recovered", "factor_match": "match"}
 MIN_SHOWN_SHARE = -0.2  # a model of noise can be worse than none without limit

@@ -8,11 +8,12 @@ import numpy as np
 from scoup import pipeline
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._images import dense
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.coupling import Spec
 from scoup.factors import factor_match_score, tensor_of
-from scoup.records import Array, Claim, Context, Measure, Metric, pick
+from scoup.records import Array
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 from scoup.values import view

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.experiments.leave_two_out import PERCEPTUAL
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
-from scoup.records import Metric
 
 CONTENDERS = {
     "chosen": "coupled model",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from scoup.records import Metric, pick
+from scoup.evidence import Metric, pick
 from scoup.report import Section, Table
 
 CONTENDERS = {

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._images import flattened
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.leave_two_out import PERCEPTUAL, Spec, choices, pairs
@@ -23,7 +24,7 @@ from scoup.experiments.leave_two_out.tables import (
     pack,
     unpack,
 )
-from scoup.records import Array, Claim, Context, Measure, Metric, pick
+from scoup.records import Array
 
 ACCURACY = Measure(
     "accuracy", "share", "higher", 0.0, 1.0, "pairs decided correctly; chance is 0.5"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
-from scoup.records import Metric
 
 PANELS = {
     "snr": "SNR (dB)",

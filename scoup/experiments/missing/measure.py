@@ -8,11 +8,12 @@ import numpy as np
 from scoup import pipeline
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._records import Inputs, Model, Outcome
 from scoup.experiments.missing import Spec
 from scoup.holdout import hold_out
 from scoup.metrics import held_out_error, snr
-from scoup.records import Array, Claim, Context, Factors, Measure, Metric, pick
+from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.specs import PlanSpec
 from scoup.tensor import SparseTensor

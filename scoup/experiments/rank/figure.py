@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.experiments.rank import DEGENERATE_COSINE
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure, MaxNLocator, SubFigure
-from scoup.records import Metric
 
 NONNEGATIVE = ", non-negative"  # ends the labels of curves
 MIN_CORE_PERCENT_DRAWN = -10.0  # core consistency has no lower bound; the rest is at the edge

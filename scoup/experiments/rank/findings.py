@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoup.records import Metric
+from scoup.evidence import Metric
 from scoup.report import Section, Table
 
 MAX_LABELS = 3  # per mode of a component

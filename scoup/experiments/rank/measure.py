@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from scoup.coupled import Dataset
+from scoup.evidence import Context, Measure, Metric
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.rank import Spec
 from scoup.experiments.rank.recommend import recommend
 from scoup.experiments.rank.scan import Look, agreement, fits_from_starts, scan
 from scoup.factors import upright
-from scoup.records import Array, Context, Factors, Labels, Measure, Metric
+from scoup.records import Array, Factors, Labels
 from scoup.specs import FitSpec
 
 FIT = Measure(

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from scoup.evidence import Metric
 from scoup.plot import style
 from scoup.plot.door import Figure
-from scoup.records import Metric
 
 # What each panel shows, and against what.
 PANELS = {"explained_share": "passes", "members_found": "members"}

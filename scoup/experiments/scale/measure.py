@@ -11,12 +11,13 @@ import numpy as np
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.estimators import CMTF, SCOUP
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._controls import EXPLAINED, CostScale
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.scale import Spec
 from scoup.machine import forget_peak, peak_megabytes, release
 from scoup.metrics import zero_cost
-from scoup.records import Array, Claim, Context, FitReport, Measure, Metric, pick
+from scoup.records import Array, FitReport
 from scoup.sample import densities
 from scoup.sharded import ShardedTensor
 from scoup.specs import PlanSpec

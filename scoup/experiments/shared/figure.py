@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from scoup.evidence import Metric
 from scoup.experiments.shared.measure import PAPER_RANGE
 from scoup.plot import style
 from scoup.plot.door import Figure
-from scoup.records import Metric
 
 LABELS = {
     "explained_share": "explained share",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from statistics import median
 
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._controls import CostScale, costs
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.shared import Spec
-from scoup.records import Claim, Context, Measure, Metric, pick
 
 MATCH = Measure(
     "match", "share", "higher", 0.0, 1.0, "median match of a repetition with the reference"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from scoup.evidence import Metric
 from scoup.experiments.sparsity.measure import DROP_CONTROLS
 from scoup.listing import members
 from scoup.palette import CONTENDERS, GREY
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure
-from scoup.records import Metric
 
 # Beyond this relative cost a curve of a control says no more.
 MAX_SHOWN_COST = 3.0

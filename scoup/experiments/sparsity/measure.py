@@ -8,6 +8,7 @@ import numpy as np
 
 from scoup import metrics as metrics_of
 from scoup.coupled import CoupledData
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._controls import (
     CONTROL_COST,
     OUTPUT_SIZE,
@@ -22,7 +23,7 @@ from scoup.factors import unwrap, wrap
 from scoup.finishes.prune import entry_energies
 from scoup.merge import merge
 from scoup.metrics import output_size
-from scoup.records import Array, Claim, Context, Factors, Measure, Merged, Metric, pick
+from scoup.records import Array, Factors, Merged
 from scoup.seeds import generator
 from scoup.specs import MergeSpec
 from scoup.terms import terms_of

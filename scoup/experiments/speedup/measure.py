@@ -13,13 +13,13 @@ import numpy as np
 
 from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
+from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._controls import CostScale, costs, random_control
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.speedup import Spec
 from scoup.experiments.speedup.pinv import AGAIN, BY_LEMMA, measure_pinv
 from scoup.machine import max_threads, threads
 from scoup.metrics import zero_cost
-from scoup.records import Claim, Context, Measure, Metric, pick
 from scoup.sample import densities
 from scoup.seeds import generator
 from scoup.specs import PlanSpec

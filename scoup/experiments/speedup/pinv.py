@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scoup.evidence import Context, Measure, Metric
 from scoup.experiments.speedup import Spec
 from scoup.factors import khatri_rao
 from scoup.machine import serial_blas
-from scoup.records import Array, Context, Measure, Metric
+from scoup.records import Array
 from scoup.seeds import generator
 
 PINV_SPEEDUP = Measure(
