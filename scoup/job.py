@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scoup.errors import DamagedFileError, ScoupError
-from scoup.machine import peak_megabytes, threads
+from scoup.machine import keep_memory, peak_megabytes, threads
 from scoup.store import PathLike, digests, read_json, write_json
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     facts, facts_path = _facts(snakemake), getattr(snakemake.log, "facts", default)
     try:
         write_json(facts_path, facts)
+        keep_memory()
         with threads(max(1, int(snakemake.threads))):
             yield facts
         facts |= {"ended": time.time(), "processor": _processor_seconds()}

@@ -56,7 +56,8 @@ def matched(
 ) -> tuple[list[Array], Matching]:
     """Return the covered rows of each factor as the rule of ``spec`` merges them."""
     _check(fits, samples, data, spec)
-    release()
+    rows = sum(index.size for sample in samples for index in sample.indices)
+    release(rows * fits[0].factors.rank * data.dtype.itemsize, data.nbytes)
     with clock("merge"):
         return load("scoup.merges", spec.merge).merge(fits, samples, data, spec)
 

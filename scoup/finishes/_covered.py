@@ -53,11 +53,12 @@ class Covered:
     def expand(self, flat: list[Array]) -> tuple[Array, ...]:
         """Put the covered rows into whole factors, in place; return which rows were covered.
 
-        The terms are dropped and their memory is returned to the system first: next to factors of
-        all rows there may be no room for them.
+        The terms are dropped and their memory, if it is large, is returned to the system first:
+        next to factors of all rows there may be no room for it.
         """
+        left_bytes = sum(term.block.values.nbytes for term in self.terms)
         self.terms = []
-        release()
+        release(left_bytes, self.data.nbytes)
         masks = tuple(np.zeros(size, dtype=bool) for size in self.data.sizes)
         for position, (mask, rows) in enumerate(zip(masks, self.rows, strict=True)):
             mask[rows] = True
