@@ -50,7 +50,7 @@ def fit(
     if spec.constraints and not getattr(solver, "CONSTRAINABLE", False):
         raise ScoupError.expected("solver", _constrainable(), repr(spec.solver))
     if needs_dense:
-        copies = 4 + spec.rank / min(data.shape)
+        copies = 5 + spec.rank / min(data.shape)
         require_dense(f"solver {spec.solver!r}", data.shape, data.dtype, copies)
     # Large dense products use all threads of BLAS; the small matrices of other solvers do not gain.
     with nullcontext() if needs_dense else serial_blas():

@@ -35,7 +35,7 @@ MIN_PARALLEL_STEPS = 1 << 21
 # another order, which changes last digits.
 SHARDS_MEMORY_BYTES = 10**9
 # Memory that is left behind is returned from this share of the data on.
-MIN_RELEASED_SHARE = 1 / 8
+MIN_RELEASED_SHARE = 1 / 4
 # Of mallopt: M_TRIM_THRESHOLD never, M_TOP_PAD 16 MB, M_MMAP_MAX no array of its own mapping.
 KEEPING_OPTIONS = {-1: -1, -2: 1 << 24, -4: 0}
 

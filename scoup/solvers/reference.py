@@ -36,34 +36,36 @@ def solve(problem: Problem, flat: list[Array], stopping: Stopping) -> Solution:
     ]
     weights = [term.weight for term in problem.terms]
     order, roots = data.ndim, np.sqrt(weights)
-    unfolded = [np.moveaxis(tensor, n, 0).reshape(tensor.shape[n], -1) for n in range(order)]
+    coupled = [[s for s, owner in enumerate(data.owners) if owner == n] for n in range(order)]
+    rows = [
+        _stacked(roots[0], _unfold(tensor, n), [roots[1 + s] * matrices[s] for s in sides], axis=1)
+        for n, sides in enumerate(coupled)
+    ]
     costs, reason = list[float](), ""
     for _ in range(stopping.max_iter):
-        for mode in range(order):
-            coupled = [side for side, owner in enumerate(data.owners) if owner == mode]
-            others = [flat[n] for n in range(order) if n != mode]
-            rows = [_times(roots[0], unfolded[mode])]
-            rows += [_times(roots[1 + side], matrices[side]) for side in coupled]
-            columns = [_times(roots[0], khatri_rao(others))]
-            columns += [_times(roots[1 + side], flat[order + side]) for side in coupled]
-            flat[mode] = _joined(rows, 1) @ np.linalg.pinv(_joined(columns, 0)).T
+        for n in range(order):
+            sides = [roots[1 + s] * flat[order + s] for s in coupled[n]]
+            others = khatri_rao([flat[m] for m in range(order) if m != n])
+            columns = _stacked(roots[0], others, sides, axis=0)
+            flat[n] = rows[n] @ np.linalg.pinv(columns).T
         for side, owner in enumerate(data.owners):
             flat[order + side] = matrices[side].T @ np.linalg.pinv(flat[owner]).T
-        costs.append(_cost(unfolded[0], matrices, data.owners, weights, flat))
+        costs.append(_cost(_unfold(tensor, 0), matrices, data.owners, weights, flat))
         stopping.on_step(costs[-1])
         if reason := stopping.reason(costs, problem.rounding):
             break
     return Solution(flat, costs, reason or "max_iter")
 
 
+def _unfold(tensor: Array, mode: int) -> Array:
+    return np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1)
+
+
 # Copies of the whole tensor that Algorithm 1 does not make would flatter every contender.
-def _times(root: float, array: Array) -> Array:
-    """Multiply in float64, which a pseudoinverse of float32 factors needs."""
-    return array.astype(np.float64, copy=False) if root == 1 else root * array
-
-
-def _joined(parts: Sequence[Array], axis: int) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
+def _stacked(root: float, part: Array, others: Sequence[Array], axis: int) -> Array:
+    """Stack in float64, which a pseudoinverse of float32 factors needs."""
+    part = part.astype(np.float64, copy=False) if root == 1 else root * part
+    return np.concatenate([part, *others], axis) if others else part
 
 
 def _dense(block: Block) -> Array:
@@ -80,8 +82,10 @@ def _cost(
 ) -> float:
     """The objective, from the residuals themselves."""
     order = len(flat) - len(owners)
-    residual = unfolded - flat[0] @ khatri_rao(flat[1:order]).T
-    cost = weights[0] * float(np.sum(residual * residual, dtype=np.float64))
+    residual = flat[0] @ khatri_rao(flat[1:order]).T
+    np.subtract(unfolded, residual, out=residual)
+    np.multiply(residual, residual, out=residual)
+    cost = weights[0] * float(np.sum(residual, dtype=np.float64))
     sides = flat[order:]
     for weight, matrix, owner, side in zip(weights[1:], matrices, owners, sides, strict=True):
         error = matrix - flat[owner] @ side.T
