@@ -121,10 +121,10 @@ def _keep_edits(old: Path, new: Path) -> None:
 
 def _place_artifacts(run: TrackedRun, folder: Path) -> None:
     """Link the files of a run into its folder: result files are replaced, never changed."""
-    folder.mkdir(parents=True)
+    for subfolder in dict.fromkeys(["", *(subfolder for subfolder, _ in run.artifacts)]):
+        (folder / subfolder).mkdir(parents=True, exist_ok=True)
     for subfolder, path in run.artifacts:
         target = folder / subfolder / Path(path).name
-        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, target)
         except OSError:  # another disk, or one without links

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,15 @@ class TrackedRun:
     def digest(self) -> str:
         """Checksum of the run with its files: runs with equal digests need not be logged again."""
         files = [(folder, Path(path).name, _sha256(path)) for folder, path in self.artifacts]
-        record = json.dumps(asdict(replace(self, artifacts=())), sort_keys=True, default=str)
+        record = json.dumps(replace(self, artifacts=()), sort_keys=True, default=_plain)
         return hashlib.sha256(json.dumps([record, files]).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields of a record, not copied as by ``asdict``; anything else as text."""
+    if not is_dataclass(value):
+        return str(value)
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 @dataclass(frozen=True)
