@@ -107,8 +107,8 @@ def started(profile):
         driver.quit()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """Chromium, with the same profile for all tests."""
+    """Chromium, for the tests of a file: an open page takes processor time from those of others."""
     with started(tmp_path_factory.mktemp("chromium")) as browser:
         yield browser

@@ -44,9 +44,8 @@ def accuracy(metrics: Sequence[Metric], material: Sequence[Any]) -> Figure:
 def _monotone(table: pd.DataFrame) -> str:
     """Say in how many of the runs no repetition raised the cost."""
     shares = table[table.name == "monotone"].groupby("merge").value.mean()
-    return "monotone runs:\n" + ", ".join(
-        f"{merge} {100 * share:.0f} %" for merge, share in shares.items()
-    )
+    percent = ", ".join(f"{merge} {100 * share:.0f}" for merge, share in shares.items())
+    return f"monotone runs, in percent:\n{percent}"
 
 
 def _ceiling(axes: Axes, table: pd.DataFrame) -> None:
