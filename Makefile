@@ -27,7 +27,7 @@ setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
-reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 15 minutes on 2 cores)
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 12 minutes on 2 cores)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
@@ -41,11 +41,11 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
 # mypy takes a minute of one core, so it runs beside the tests.
-test: style ## static checks and all tests (about 10 minutes on 2 cores)
+test: style ## static checks and all tests (about 12 minutes on 2 cores)
 	$(MAKE) --no-print-directory --jobs 2 types suite
 
 suite: $(STAMP)
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not cluster"
+	$(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; half an hour on a busy machine)
 	$(BIN)/python -m tests.cluster.slurm install
