@@ -36,7 +36,7 @@ MIN_PARALLEL_STEPS = 1 << 21
 SHARDS_MEMORY_BYTES = 10**9
 # Memory that is left behind is returned from this share of the data on.
 MIN_RELEASED_SHARE = 1 / 4
-# Of mallopt: M_TRIM_THRESHOLD never, M_TOP_PAD 16 MB, M_MMAP_MAX no array of its own mapping.
+# Of mallopt: M_TRIM_THRESHOLD never, M_TOP_PAD 16 MB, M_MMAP_MAX no separate mappings.
 KEEPING_OPTIONS = {-1: -1, -2: 1 << 24, -4: 0}
 
 Item = TypeVar("Item")
@@ -279,7 +279,7 @@ def keep_memory() -> None:
     """Let the allocator keep freed memory for this process until it ends (Linux with glibc).
 
     For jobs: by default each large array comes from the system and goes back to it, and clearing
-    its pages takes up to a third of the time of a job on a virtual machine. :func:`release` still
+    its pages took a fifth of the time of a job on a virtual machine. :func:`release` still
     returns memory.
 
     >>> keep_memory()
