@@ -44,7 +44,7 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 test: style ## static checks and all tests (about 12 minutes on 2 cores)
 	$(MAKE) --no-print-directory --jobs 2 types suite
 
-suite: $(STAMP)
+suite: $(STAMP) .venv/kubernetes/.installed-from-lock
 	$(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -m "not cluster"
 
 cluster: $(STAMP) ## the workflow and its faults on a real Slurm and Grid Engine on this machine (as root; half an hour on a busy machine)
@@ -83,7 +83,7 @@ scorecard: $(STAMP) ## copy scorecard, figures and rule graph into README and do
 	@echo "made: the tables and figures in README.md and docs/; look at them with git diff"
 
 lock: $(STAMP) ## resolve envs/*.in again into the hashed locks
-	for name in requirements docs bench release; do \
+	for name in requirements kubernetes docs bench release; do \
 		.venv/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-annotate --no-header --quiet envs/$$name.in -o envs/$$name.txt || exit 1; \
 	done
@@ -104,6 +104,12 @@ clean: ## delete the environment (results stay)
 	test -x .venv-$*/bin/python || $(BIN)/python -m venv .venv-$*
 	.venv/uv/bin/uv pip sync --quiet --python .venv-$*/bin/python --require-hashes --compile-bytecode envs/$*.txt || \
 		.venv-$*/bin/python -m pip install --quiet --require-hashes -r envs/$*.txt
+	@touch $@
+
+# For the tests, which add this folder to the path of Snakemake.
+.venv/kubernetes/.installed-from-lock: envs/kubernetes.txt | $(PACKAGES)
+	.venv/uv/bin/uv pip install --quiet --python $(BIN)/python --require-hashes --target .venv/kubernetes -r envs/kubernetes.txt || \
+		$(BIN)/python -m pip install --quiet --require-hashes --target .venv/kubernetes -r envs/kubernetes.txt
 	@touch $@
 
 # uv installs ten times faster than pip; where it cannot (an index that only pip is told about), pip does.

@@ -7,15 +7,22 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.workflow.conftest import ROOT, succeeded
 
+# Apart from the other packages, see envs/kubernetes.in.
+PLUGINS = Path(sys.prefix) / "kubernetes"
 TINY, PROFILE = "workflow/configs/tiny.yaml", "workflow/profiles/kubernetes"
 # Snakemake copies its sources to the volume with rsync, which a test machine may not have.
 RSYNC = '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\nexec cp -r "$1" "$2"\n'
+
+pytestmark = pytest.mark.skipif(
+    not PLUGINS.exists(), reason="needs the executor of Kubernetes: make test installs it"
+)
 
 
 class Api(BaseHTTPRequestHandler):
@@ -84,7 +91,7 @@ def run(tmp_path, *options):
     (tmp_path / "bin" / "rsync").chmod(0o755)
     environment = {
         **os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(PLUGINS),
         "PATH": os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]),
     }  # fmt: skip
     command = [
