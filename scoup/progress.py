@@ -54,7 +54,8 @@ class Progress:
         """Set how many jobs are done, of how many."""
         if self.bar is not None:
             self.bar.total = total
-            self.bar.update(done - self.bar.n)
+            self.bar.n = done
+            self.bar.refresh()
 
     def say(self, text: str) -> None:
         """Write a line above the line of progress."""

@@ -30,6 +30,8 @@ SHOWN_LINES = 20
 def run(words: Sequence[str]) -> int:
     """Run the workflow and return the exit code; ``words`` are configurations, then options."""
     require("snakemake", "workflow")
+    if "kubernetes" in words:  # the one profile whose executor is an extra of its own
+        require("snakemake_executor_plugin_kubernetes", "kubernetes")
     verbose = "--verbose" in words or any(_is_option(word, ("--logger",)) for word in words)
     words = [word for word in words if word != "--verbose"]
     call, folder = snakemake_call(words), results_folder(words).parent

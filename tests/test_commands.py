@@ -28,6 +28,7 @@ from scoup.run import snakemake_call, summary
 from scoup.seeds import generator
 from scoup.track import ui
 from scoup.track.__main__ import main as browse
+from scoup.verbs import profiles
 from tests.workflow.conftest import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -232,7 +233,10 @@ def help_of(module, *verb):
 def check(words, folder):
     """Check one command; a program that nobody knows how to check is an error."""
     program = words[0].removeprefix(".venv/bin/")
-    if program == "scoup":
+    if "--workflow-profile" in words and words[-1].endswith("kubernetes"):
+        # Its executor is not installed here; tests/cluster/test_kubernetes.py runs the profile.
+        assert Path(words[-1]).name in profiles()
+    elif program == "scoup":
         check_scoup(words, folder)
     elif program == "snakemake":
         with contextlib.chdir(ROOT):

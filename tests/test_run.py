@@ -119,6 +119,14 @@ def test_a_mistake_in_the_call_is_shown(tmp_path, monkeypatch, capfd):
     assert "unrecognized arguments: --no-such-option" in capfd.readouterr().err
 
 
+def test_an_executor_that_is_not_installed_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scoup.extras.find_spec", lambda name: None if "kubernetes" in name else 1)
+    assert main(["run", "--workflow-profile", "kubernetes"]) == 2
+    assert 'pip install "scoup[kubernetes]"' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_failed_jobs_are_not_shown_twice():
     assert early_failure("Error in rule fit:\n") == ""
     assert early_failure("a\n" * 50) == "a\n" * 20
