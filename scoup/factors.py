@@ -250,9 +250,23 @@ def side_of(factors: Factors, mode: int, position: int = 0) -> Array:
     return group[position]
 
 
-def _unit_columns(factor: Array) -> Array:
+def directions(factor: Array) -> Array:
+    """Scale columns to norm 1, in double precision; a zero column stays zero.
+
+    >>> directions(np.array([[3, 0], [4, 0]])).tolist()
+    [[0.6, 0.0], [0.8, 0.0]]
+    """
     double = factor.astype(np.float64, copy=False)
     return scale_columns(double, column_norms(double))
+
+
+def cosines(one: Array, other: Array) -> Array:
+    """Return abs(cosine) between the columns of two factors, given their directions: (F, G).
+
+    >>> cosines(np.eye(2), -np.eye(2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return np.minimum(np.abs(one.T @ other), 1.0)
 
 
 def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
@@ -266,8 +280,7 @@ def congruence(one: Sequence[Array], other: Sequence[Array]) -> Array:
     """
     product = np.ones((one[0].shape[1], other[0].shape[1]))
     for left, right in zip(one, other, strict=True):
-        cosine = _unit_columns(left).T @ _unit_columns(right)
-        product *= np.minimum(np.abs(cosine), 1.0)
+        product *= cosines(directions(left), directions(right))
     return product
 
 

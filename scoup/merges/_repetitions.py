@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, tee
 
 import numpy as np
 
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
-from scoup.factors import column_norms, match, scale_columns, unwrap
+from scoup.factors import column_norms, directions, match, scale_columns, unwrap
 from scoup.finishes._covered import Covered
 from scoup.machine import Item, Outcome, share_out
 from scoup.merges import authors, paper
-from scoup.merges._filling import fill
+from scoup.merges._filling import fill, pieces_of
 from scoup.merges._shared import (
     Matching,
     common_rows,
@@ -38,7 +38,8 @@ MIN_COMMON_SHARE = 1e-6
 # takes longer than to fit them.
 MAX_REFEREES = 16
 # Candidates up to this share of the size of the data together are judged in one pass over it: each
-# takes four to six times its size while it is made and judged.
+# takes four to six times its size while it is made and judged. Scaled factors are kept if all
+# together are no larger.
 MAX_CANDIDATES_SHARE = 1 / 8
 # The other merges, whose models are tried too: none is ever better than the joint merge.
 RIVALS = (paper.assign, authors.assign)
@@ -95,8 +96,11 @@ class Repetitions:
         candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
         # 0 if a single one is large.
         self._candidates_at_once = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
+        size = sum(index.size for sample in samples for index in sample.indices) * row_bytes
+        self._keeps_scaled = size <= MAX_CANDIDATES_SHARE * data.nbytes
+        self._scaled: dict[int, list[Array]] = {}
         self.commons = self.each(
-            lambda n: _common_part(self.scaled(n), samples[n]), range(len(samples))
+            lambda n: _common_directions(self.scaled(n), samples[n]), range(len(samples))
         )
         self._scores: dict[tuple[int, int], float] = {}
         self._explained: dict[int, float] = {}
@@ -139,7 +143,12 @@ class Repetitions:
 
     def rivals(self) -> Iterator[list[Candidate]]:
         """Yield the models of the other merges after 1, 2, ... repetitions."""
-        merges = [fill(self.factors, self.samples, assign) for assign in RIVALS]
+        # Rivals go on together, so that a piece is made once and is in memory until both have it.
+        pieces = tee(pieces_of(self.factors, self.samples, self.rows), len(RIVALS))
+        rank = self.factors[0].rank
+        merges = [
+            fill(own, self.rows, rank, assign) for own, assign in zip(pieces, RIVALS, strict=True)
+        ]
         for count, models in enumerate(zip(*merges, strict=True), start=1):
             matched = tuple(number for number in self.full if number < count) or (0,)
             yield [
@@ -172,8 +181,13 @@ class Repetitions:
         return Matching(rows, scores, rejected, best.reference, best.consistent, best.unscaled)
 
     def scaled(self, number: int) -> list[Array]:
-        """Return scaled factors; made on demand, since all together are as large as the fits."""
-        return _unit_common(self.factors[number], self.samples[number])
+        """Return scaled factors; kept if small, since all together are as large as the fits."""
+        if number in self._scaled:
+            return self._scaled[number]
+        scaled = _unit_common(self.factors[number], self.samples[number])
+        if self._keeps_scaled:
+            self._scaled[number] = scaled
+        return scaled
 
     def score(self, one: int, other: int) -> float:
         """Match of two repetitions, from 0 to 1."""
@@ -254,11 +268,11 @@ def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
     return scaled
 
 
-def _common_part(scaled: Sequence[Array], sample: Sample) -> list[Array]:
-    """Return the common rows; a column that has no common part becomes zero and matches nothing."""
+def _common_directions(scaled: Sequence[Array], sample: Sample) -> list[Array]:
+    """Return the common rows at norm 1; a column that has none becomes zero and matches nothing."""
     parts = common_rows(scaled, sample)
     return [
-        np.where(_is_common(column_norms(part), column_norms(factor)), part, 0)
+        directions(np.where(_is_common(column_norms(part), column_norms(factor)), part, 0))
         for part, factor in zip(parts, scaled, strict=True)
     ]
 

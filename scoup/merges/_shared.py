@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from scoup.coupled import CoupledData
-from scoup.factors import column_norms, congruence, match
+from scoup.factors import column_norms, cosines, match
 from scoup.records import Array, Factors, Fit, Sample
 
 
@@ -59,16 +59,16 @@ def has_mass(factors: Factors) -> bool:
 
 
 def similarity(one: Sequence[Array], other: Sequence[Array], powers: Array) -> Array:
-    """Weighted congruence of the columns of two models: (F, G).
+    """Weighted congruence of two models, given the directions of their columns: (F, G).
 
     ``S[f, g] = prod_n |cos(a_nf, b_ng)| ** powers[n]``; a factor with power 0 has no say.
 
-    >>> A, noise = np.eye(2), np.array([[1.0, -1.0], [1.0, 1.0]])
+    >>> A, noise = np.eye(2), np.array([[0.6, -0.8], [0.8, 0.6]])
     >>> similarity([A, A], [A, noise], np.array([1.0, 0.0])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    cosines = [congruence([left], [right]) for left, right in zip(one, other, strict=True)]
-    return np.prod([cosine**power for cosine, power in zip(cosines, powers, strict=True)], axis=0)
+    triples = zip(one, other, powers, strict=True)
+    return np.prod([cosines(left, right) ** power for left, right, power in triples], axis=0)
 
 
 def match_score(one: Sequence[Array], other: Sequence[Array], powers: Array) -> float:
