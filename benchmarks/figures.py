@@ -120,7 +120,7 @@ def _draw_curve(axes: Axes, who: str, numbers: Numbers, best: float) -> None:
 
 def _look(who: str) -> dict[str, Any]:
     family = next(name for name in FAMILIES if who.startswith(name))
-    kinds = ("none", "refit", "advised", "complete", "own start", "Default", "parafac", "compressed")
+    kinds = ("none", "refit", "advised", "complete", "own", "Default", "parafac", "compressed")
     marker = next((n for n, kind in enumerate(kinds) if kind in who), -1) + 1
     line = (
         (":" if "own start" in who else "--")
