@@ -96,7 +96,8 @@ def serial_blas() -> Iterator[None]:
     global _serial_users, _serial_limits  # noqa: PLW0603 - the limit is global to the process
     with _lock:
         if _serial_users == 0:
-            _serial_limits = _controller().limit(limits=1, user_api="blas")
+            with _control_of_blas():
+                _serial_limits = _controller().limit(limits=1, user_api="blas")
         _serial_users += 1
     try:
         yield
@@ -104,8 +105,25 @@ def serial_blas() -> Iterator[None]:
         with _lock:
             _serial_users -= 1
             if _serial_users == 0 and _serial_limits is not None:
-                _serial_limits.restore_original_limits()
+                with _control_of_blas():
+                    _serial_limits.restore_original_limits()
                 _serial_limits = None
+
+
+@contextmanager
+def _control_of_blas() -> Iterator[None]:
+    """Let this thread change the limit of OpenBLAS, and the next one after it.
+
+    threadpoolctl 3.8 leaves it to the first thread that ever did and ignores all others:
+    their fits would run on several threads of BLAS, which is slower and changes last digits.
+    """
+    libraries = _controller().lib_controllers
+    owned = [library for library in libraries if hasattr(library, "clear_controlling_thread")]
+    for library in owned:
+        library.clear_controlling_thread(force=True)
+    yield
+    for library in owned:
+        library.clear_controlling_thread(force=True)
 
 
 @contextmanager
