@@ -1,4 +1,4 @@
-"""Threads of BLAS: the limit holds whichever Python thread asks for it, and is lifted at the end."""
+"""Threads of BLAS: the limit holds whichever thread asks for it, and is lifted at the end."""
 
 from collections.abc import Callable
 from threading import Event, Thread
