@@ -238,10 +238,12 @@ def parafac(problem: Problem, rank: int, draws: Sequence[Draw]) -> list[Array]:
     """
     tensor = replace(problem, terms=problem.terms[:1])
     attempts, rest = (Stopping(n, PARAFAC_TOL) for n in (CANDIDATE_SWEEPS, PARAFAC_SWEEPS))
-    if _compiled.suits(tensor, rank):
+    # The layout of a small coupled problem, which is needed later, holds that of its tensor.
+    small = next((p for p in (problem, tensor) if _compiled.suits(p, rank)), None)
+    if small is not None:
         limits, flats = als.limits_for(tensor, rest, rank), [draw() for draw in draws]
         counts = attempts.max_iter, rest.max_iter
-        if (modes := _compiled.best_start(tensor, flats, counts, limits)) is not None:
+        if (modes := _compiled.best_start(small, flats, counts, limits)) is not None:
             return modes
 
     def attempt(draw: Draw) -> Solution:

@@ -186,6 +186,45 @@ def test_a_part_is_what_numpy_takes(shape, seed, dtype, transposed):
     np.testing.assert_array_equal(part, array[np.ix_(*indices)])
 
 
+def test_selected_cells_are_those_of_numpy_on_any_number_of_threads():
+    shape = (300, 200, 40)
+    coords, values, _ = large(shape, 400_000, 1)
+    rng = generator(0, "select")
+    indices = [rng.permutation(size)[: size // 2] for size in shape]
+
+    def select():
+        return kernels.select_cells(coords, values, shape, indices)
+
+    dense = np.zeros(shape)
+    dense[tuple(coords)] = values
+    part = np.zeros([len(index) for index in indices])
+    part[tuple(select()[0])] = select()[1]
+    np.testing.assert_array_equal(part, dense[np.ix_(*indices)])
+    for number in (0, 1):
+        assert same_bytes(lambda number=number: select()[number])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("count", [0, 1, 700, 150_000])
+def test_aligned_rows_are_added_as_numpy_adds_them(count, dtype):
+    rng, rank = generator(count, "aligned"), 4
+    factor = rng.standard_normal((count, rank)).astype(dtype)
+    order, signs, weights = rng.permutation(rank), rng.choice([-1.0, 1.0], rank), rng.random(rank)
+    rows = np.sort(rng.permutation(count + 9)[:count])
+    before = rng.standard_normal((2, count + 9, rank))
+    expected = before.copy()
+    expected[0, rows] += weights * signs * factor[:, order]
+    expected[1, rows] += weights
+
+    def add():
+        sums = before.copy()
+        kernels.add_aligned(factor, order, signs, weights, rows, tuple(sums))
+        return sums
+
+    np.testing.assert_array_equal(add(), expected)
+    assert same_bytes(add)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_leading_eigenvectors_are_those_of_scipy(count):
     rows = generator(0, "eigen").standard_normal((40, 70))

@@ -4,6 +4,7 @@ Results do not depend on the number of threads (:func:`scoup.machine.threads`), 
 may be called from several Python threads at once.
 """
 
+from scoup.kernels.aligned import add_aligned
 from scoup.kernels.bits import pack_bits, sum_picked, transpose_bits
 from scoup.kernels.dense import MIN_PASS_NUMBERS, contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract, select_cells
@@ -19,6 +20,7 @@ __all__ = [
     "MIN_PASS_NUMBERS",
     "MIN_PIVOT",
     "Fibres",
+    "add_aligned",
     "add_densities",
     "arrange",
     "contract",

@@ -5,6 +5,7 @@ from functools import reduce
 
 import numpy as np
 
+from scoup.kernels.dense import cuts_for
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import lane_mask, prefetch
 from scoup.kernels.rows import PREFETCH_GATHERS, jit
@@ -58,35 +59,50 @@ def select_cells(
     for start, chosen in zip(starts, indices, strict=False):
         positions[start + chosen] = np.arange(len(chosen), dtype=np.int32)
     cells, numbers = read_only(coords, np.int32), read_only(values)
-    inside = np.empty(cells.shape[1], np.bool_)
-    count = _mark_cells(cells, positions, starts, inside)
-    selected = np.empty((len(shape), count), np.int32), np.empty(count, values.dtype)
-    _copy_cells(cells, numbers, positions, starts, inside, selected)
+    inside, cuts = np.empty(cells.shape[1], np.bool_), cuts_for(cells.shape[1], cells.shape[1])
+    ends = np.zeros(cuts.size, np.int64)  # of the selected cells of each chunk
+    table, steps = (positions, starts), CELL_STEPS * cells.size
+    run_chunks(
+        cuts.size - 1, lambda a, b: _mark_cells((a, b), cuts, cells, table, inside, ends), steps
+    )
+    np.cumsum(ends, out=ends)
+    selected = np.empty((len(shape), ends[-1]), np.int32), np.empty(ends[-1], values.dtype)
+    run_chunks(
+        cuts.size - 1,
+        lambda a, b: _copy_cells(
+            (cuts[a], cuts[b], ends[a]), cells, numbers, table, inside, selected
+        ),
+        steps,
+    )
     return selected
 
 
 @jit
-def _mark_cells(coords, positions, starts, inside):
-    """Set whether each cell has a position in every mode; return how many have."""
-    count = 0
-    for t in range(inside.size):
-        lowest = positions[coords[0, t]]
-        for mode in range(1, len(coords)):  # no branch: nobody could predict it
-            lowest = min(lowest, positions[starts[mode] + coords[mode, t]])
-        inside[t] = lowest >= 0
-        count += inside[t]
-    return count
+def _mark_cells(chunks, cuts, coords, table, inside, counts):
+    """Set whether each cell has a position in every mode, and how many of each chunk have."""
+    positions, starts = table
+    for chunk in range(chunks[0], chunks[1]):
+        part, count = coords[:, cuts[chunk] : cuts[chunk + 1]], 0
+        marks = inside[cuts[chunk] : cuts[chunk + 1]]
+        for t in range(marks.size):
+            lowest = positions[part[0, t]]
+            for mode in range(1, len(part)):  # no branch: nobody could predict it
+                lowest = min(lowest, positions[starts[mode] + part[mode, t]])
+            marks[t] = lowest >= 0
+            count += marks[t]
+        counts[chunk + 1] = count
 
 
 @jit
-def _copy_cells(coords, values, positions, starts, inside, selected):
-    out_coords, out_values = selected
-    at = 0
-    for t in range(inside.size):
-        if inside[t]:
-            for mode in range(len(coords)):
-                out_coords[mode, at] = positions[starts[mode] + coords[mode, t]]
-            out_values[at] = values[t]
+def _copy_cells(span, coords, values, table, inside, selected):
+    """Copy the cells of a span that are inside; the first goes to ``span[2]``."""
+    (positions, starts), (out_coords, out_values), at = table, selected, span[2]
+    part, numbers, marks = coords[:, span[0] : span[1]], values[span[0] :], inside[span[0] :]
+    for t in range(part.shape[1]):
+        if marks[t]:
+            for mode in range(len(part)):
+                out_coords[mode, at] = positions[starts[mode] + part[mode, t]]
+            out_values[at] = numbers[t]
             at += 1
 
 

@@ -13,6 +13,8 @@ from scoup.records import Array
 # Private copies of a short mode's output: enough for eight threads, few enough to stay in cache.
 OUTPUT_COPIES = 8
 MODEL_CHUNK_CELLS = 8192
+# Time of a number from a gathered row, in inner steps of dense kernels: it comes from anywhere.
+GATHER_STEPS = 4
 # From this size on memory matters more than speed: cells are not sorted for each mode.
 MIN_LISTED_CELLS = 1 << 22
 
@@ -146,7 +148,7 @@ def _over_rows(
     run_chunks(
         order.chunks,
         lambda a, b: kernel(bounds[a], bounds[b], order.cells, others, leaf, out),
-        order.values.size * out[0].size,
+        GATHER_STEPS * order.values.size * out[0].size,
     )
 
 
@@ -168,7 +170,7 @@ def _leaf_product(order: Order, blocks: tuple[Array, ...]) -> Array:
                 copies[group],
             )
 
-    run_chunks(groups, work, order.values.size * rank)
+    run_chunks(groups, work, GATHER_STEPS * order.values.size * rank)
     return _sum_copies(copies, rank)
 
 
@@ -182,7 +184,7 @@ def _list_by_rows(fibres: Fibres, modes: Array, blocks: tuple[Array, ...]) -> Ar
     run_chunks(
         len(ends) - 1,
         lambda a, b: kernel(ends[a], ends[b], cells, modes, blocks, out),
-        fibres.values.size * rank,
+        GATHER_STEPS * fibres.values.size * rank,
     )
     return out
 
@@ -199,7 +201,7 @@ def _list_by_cells(fibres: Fibres, modes: Array, blocks: tuple[Array, ...]) -> A
         for n in range(first, last):
             kernel(ends[n], ends[n + 1], cells, modes, blocks, copies[n])
 
-    run_chunks(OUTPUT_COPIES, work, nnz * rank)
+    run_chunks(OUTPUT_COPIES, work, GATHER_STEPS * nnz * rank)
     return _sum_copies(copies, rank)
 
 

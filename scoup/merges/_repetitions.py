@@ -6,6 +6,7 @@ from itertools import islice, tee
 
 import numpy as np
 
+from scoup import kernels
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, directions, match, scale_columns, unwrap
@@ -99,6 +100,7 @@ class Repetitions:
         size = sum(index.size for sample in samples for index in sample.indices) * row_bytes
         self._keeps_scaled = size <= MAX_CANDIDATES_SHARE * data.nbytes
         self._scaled: dict[int, list[Array]] = {}
+        self._kept_rows: dict[int, list[Array]] = {}
         self.commons = self.each(
             lambda n: _common_directions(self.scaled(n), samples[n]), range(len(samples))
         )
@@ -207,6 +209,12 @@ class Repetitions:
             self._explained[number] = norm2 - scaled_cost(terms, flat, self.constraints)
         return self._explained[number]
 
+    def _rows_of(self, number: int) -> list[Array]:
+        """Return where the rows of a repetition are among those of any; kept, as they are small."""
+        if number not in self._kept_rows:
+            self._kept_rows[number] = self._positions(self.samples[number].indices)
+        return self._kept_rows[number]
+
     def _positions(self, rows: Sequence[Array]) -> list[Array]:
         return [np.searchsorted(whole, index) for whole, index in zip(self.rows, rows, strict=True)]
 
@@ -222,16 +230,14 @@ class Repetitions:
         weights = [weight.copy() for weight in start.weights] if start else self._zeros()
         for number in matched[len(start.matched) if start else 0 :]:
             order, certainty, signs = self._alignment(reference, number)
-            positions = self._positions(self.samples[number].indices)
-            for n, (factor, position) in enumerate(
-                zip(self.scaled(number), positions, strict=True)
-            ):
-                totals[n][position] += certainty * signs[n] * factor[:, order]
-                weights[n][position] += certainty
-        sums = Sums(reference, matched, totals, weights)
+            parts = zip(self.scaled(number), signs, self._rows_of(number), strict=True)
+            for sums, part in zip(zip(totals, weights, strict=True), parts, strict=True):
+                factor, sign, rows = part
+                kernels.add_aligned(factor, order, sign, certainty, rows, sums)
+        result = Sums(reference, matched, totals, weights)
         if len(matched) > 1:  # one repetition is summed up as fast as a copy is made
-            self._recent = (*self._recent[-1:], sums)
-        return sums
+            self._recent = (*self._recent[-1:], result)
+        return result
 
     def forget_sums(self) -> None:
         """Release the sums that further averages could continue from."""

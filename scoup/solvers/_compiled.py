@@ -70,9 +70,10 @@ def sweep(
 def best_start(
     problem: Problem, flats: Sequence[Sequence[Array]], counts: tuple[int, int], limits: loop.Limits
 ) -> list[Array] | None:
-    """Return where sweeps from the best of several starts end; None if a sweep is unsafe.
+    """Fit the tensor alone: return where sweeps from the best of several starts end.
 
-    ``counts`` are the sweeps from each start, by which the best is chosen, and those that follow.
+    None if a sweep is unsafe. ``counts`` are the sweeps from each start, by which the best is
+    chosen, and those that follow.
 
     >>> from scoup.coupled import CoupledData
     >>> starts = [[np.full((2, 1), number) for _ in range(3)] for number in (0.0, 1.0)]
@@ -81,8 +82,8 @@ def best_start(
     >>> [mode[0].round(9).tolist() for mode in best_start(problem, starts, (1, 2), limits)]
     [[5.0], [1.0], [1.0]]
     """
-    blocks = _layout(problem)
-    state = _state(blocks, problem.terms, flats[0])
+    blocks = _tensor_layout(problem)
+    state = _state(blocks, problem.terms[:1], flats[0])
     starts = np.stack([_padded(flat) for flat in flats])
     done = loop.run_best(blocks, state, limits, starts, *counts)
     return _factors(blocks, state) if done else None
@@ -106,9 +107,23 @@ def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> 
 
 def _layout(problem: Problem) -> layout.Blocks:
     if problem not in _layouts:
-        sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in problem.terms)]
-        _layouts[problem] = _blocks(problem, sizes)
+        _layouts[problem] = _blocks(problem)
     return _layouts[problem]
+
+
+def _tensor_layout(problem: Problem) -> layout.Blocks:
+    """Return the layout of the tensor alone: the first part of each array."""
+    whole, tensor, order = _layout(problem), problem.terms[:1], problem.data.ndim
+    cells = int(whole.table[0, layout.CELLS])
+    return layout.Blocks(
+        whole.values[:cells],
+        whole.coords[: cells * order],
+        whole.table[:1],
+        whole.numbers[:1],
+        _shares(tensor, order),
+        whole.starts[: order + 1],
+        whole.nonnegative[:order],
+    )
 
 
 def _padded(flat: Sequence[Array]) -> Array:
@@ -134,9 +149,10 @@ def _steps(term: Term, rank: int) -> int:
     return values.nnz * (MANY_VECTORS_CELL_STEPS if rank > layout.WIDTH else 1)
 
 
-def _blocks(problem: Problem, sizes: Sequence[int]) -> layout.Blocks:
+def _blocks(problem: Problem) -> layout.Blocks:
     """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
     terms = problem.terms
+    sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in terms)]
     table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
@@ -163,7 +179,7 @@ def _blocks(problem: Problem, sizes: Sequence[int]) -> layout.Blocks:
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
-        np.isin(np.arange(len(sizes)), list(problem.constraints.nonnegative)),
+        np.array([position in problem.constraints.nonnegative for position in range(len(sizes))]),
     )
 
 
