@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 
 from scoup import kernels
+from scoup.factors import scale_columns
 from scoup.kernels import fibres as fibres_module
 from scoup.kernels import sparse
 from scoup.kernels.eigen import leading_eigenvectors
@@ -209,16 +210,18 @@ def test_selected_cells_are_those_of_numpy_on_any_number_of_threads():
 def test_aligned_rows_are_added_as_numpy_adds_them(count, dtype):
     rng, rank = generator(count, "aligned"), 4
     factor = rng.standard_normal((count, rank)).astype(dtype)
-    order, signs, weights = rng.permutation(rank), rng.choice([-1.0, 1.0], rank), rng.random(rank)
+    norms, order = np.array([0.0, 0.3, 1.0, 7.0]), rng.permutation(rank)
+    signs, weights = rng.choice([-1.0, 1.0], rank), rng.random(rank)
+    alignment = kernels.Alignment(order, norms, signs, weights)
     rows = np.sort(rng.permutation(count + 9)[:count])
     before = rng.standard_normal((2, count + 9, rank))
     expected = before.copy()
-    expected[0, rows] += weights * signs * factor[:, order]
+    expected[0, rows] += weights * signs * scale_columns(factor, norms)[:, order]
     expected[1, rows] += weights
 
     def add():
         sums = before.copy()
-        kernels.add_aligned(factor, order, signs, weights, rows, tuple(sums))
+        kernels.add_aligned(factor, alignment, rows, tuple(sums))
         return sums
 
     np.testing.assert_array_equal(add(), expected)

@@ -4,7 +4,7 @@ Results do not depend on the number of threads (:func:`scoup.machine.threads`), 
 may be called from several Python threads at once.
 """
 
-from scoup.kernels.aligned import add_aligned
+from scoup.kernels.aligned import Alignment, add_aligned
 from scoup.kernels.bits import pack_bits, sum_picked, transpose_bits
 from scoup.kernels.dense import MIN_PASS_NUMBERS, contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract, select_cells
@@ -19,6 +19,7 @@ from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, spa
 __all__ = [
     "MIN_PASS_NUMBERS",
     "MIN_PIVOT",
+    "Alignment",
     "Fibres",
     "add_aligned",
     "add_densities",

@@ -24,7 +24,7 @@ from scoup.merges._shared import (
     sampled_rows,
     similarity,
 )
-from scoup.records import Array, Factors, Fit, Sample
+from scoup.records import Array, Fit, Sample
 from scoup.scale import scaled_cost
 
 # A repetition whose match with the reference is below this share of the median found other
@@ -39,8 +39,7 @@ MIN_COMMON_SHARE = 1e-6
 # takes longer than to fit them.
 MAX_REFEREES = 16
 # Candidates up to this share of the size of the data together are judged in one pass over it: each
-# takes four to six times its size while it is made and judged. Scaled factors are kept if all
-# together are no larger.
+# takes four to six times its size while it is made and judged.
 MAX_CANDIDATES_SHARE = 1 / 8
 # The other merges, whose models are tried too: none is ever better than the joint merge.
 RIVALS = (paper.assign, authors.assign)
@@ -97,13 +96,12 @@ class Repetitions:
         candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
         # 0 if a single one is large.
         self._candidates_at_once = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
-        size = sum(index.size for sample in samples for index in sample.indices) * row_bytes
-        self._keeps_scaled = size <= MAX_CANDIDATES_SHARE * data.nbytes
-        self._scaled: dict[int, list[Array]] = {}
         self._kept_rows: dict[int, list[Array]] = {}
-        self.commons = self.each(
-            lambda n: _common_directions(self.scaled(n), samples[n]), range(len(samples))
+        numbers = range(len(samples))
+        self._norms = self.each(
+            lambda n: _common_norms(unwrap(self.factors[n]), samples[n]), numbers
         )
+        self.commons = self.each(lambda n: _common_directions(self.scaled(n), samples[n]), numbers)
         self._scores: dict[tuple[int, int], float] = {}
         self._explained: dict[int, float] = {}
         self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
@@ -183,13 +181,9 @@ class Repetitions:
         return Matching(rows, scores, rejected, best.reference, best.consistent, best.unscaled)
 
     def scaled(self, number: int) -> list[Array]:
-        """Return scaled factors; kept if small, since all together are as large as the fits."""
-        if number in self._scaled:
-            return self._scaled[number]
-        scaled = _unit_common(self.factors[number], self.samples[number])
-        if self._keeps_scaled:
-            self._scaled[number] = scaled
-        return scaled
+        """Return the factors of a repetition at norm 1 in the common rows."""
+        pairs = zip(unwrap(self.factors[number]), self._norms[number], strict=True)
+        return [scale_columns(factor, norms) for factor, norms in pairs]
 
     def score(self, one: int, other: int) -> float:
         """Match of two repetitions, from 0 to 1."""
@@ -230,10 +224,12 @@ class Repetitions:
         weights = [weight.copy() for weight in start.weights] if start else self._zeros()
         for number in matched[len(start.matched) if start else 0 :]:
             order, certainty, signs = self._alignment(reference, number)
-            parts = zip(self.scaled(number), signs, self._rows_of(number), strict=True)
-            for sums, part in zip(zip(totals, weights, strict=True), parts, strict=True):
-                factor, sign, rows = part
-                kernels.add_aligned(factor, order, sign, certainty, rows, sums)
+            parts = zip(unwrap(self.factors[number]), self._norms[number], signs, strict=True)
+            sums = zip(totals, weights, strict=True)
+            for part, rows, pair in zip(parts, self._rows_of(number), sums, strict=True):
+                factor, norms, sign = part
+                alignment = kernels.Alignment(order, norms, sign, certainty)
+                kernels.add_aligned(factor, alignment, rows, pair)
         result = Sums(reference, matched, totals, weights)
         if len(matched) > 1:  # one repetition is summed up as fast as a copy is made
             self._recent = (*self._recent[-1:], result)
@@ -265,13 +261,13 @@ def _certainty(similar: Array) -> Array:
     return np.where(similar < MIN_SIMILARITY, 0.0, similar**2)
 
 
-def _unit_common(factors: Factors, sample: Sample) -> list[Array]:
-    """Scale each column so that its common part has norm 1, or all of it if it has none."""
-    scaled = []
-    for factor, rows in zip(unwrap(factors), sample.common_rows, strict=True):
+def _common_norms(flat: Sequence[Array], sample: Sample) -> list[Array]:
+    """Return the norm of the common part of each column, or of all of it if it has none."""
+    norms = []
+    for factor, rows in zip(flat, sample.common_rows, strict=True):
         common, whole = column_norms(factor[rows]), column_norms(factor)
-        scaled.append(scale_columns(factor, np.where(_is_common(common, whole), common, whole)))
-    return scaled
+        norms.append(np.where(_is_common(common, whole), common, whole))
+    return norms
 
 
 def _common_directions(scaled: Sequence[Array], sample: Sample) -> list[Array]:
