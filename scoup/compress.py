@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack
 
 from scoup import kernels
 from scoup.block import Block
@@ -102,7 +102,7 @@ def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Comp
     ends = np.cumsum([count, *(array.shape[1] for array in [*matrices, *starts])])
     parts = np.split(core, ends[:-1], axis=1)
     blocks = _core_blocks(data, mode, parts[: 1 + len(coupled)], coupled)
-    small = CoupledData.from_blocks(blocks, data.block_weights)
+    small = data.with_blocks(blocks, data.block_weights)
     coordinates = tuple(part.astype(data.dtype) for part in parts[1 + len(coupled) :])
     return Compression(
         small, mode, coordinates, cube, columns, lambda factor: solve(factor) * scale[:, None]
@@ -126,7 +126,9 @@ def _scaled_gram(cube: Array, columns: Array, widths: Sequence[int]) -> tuple[Ar
     for start, end in pairwise(ends):
         norm = np.sqrt(np.trace(gram[start:end, start:end])) if end > start else 0.0
         scale[start:end] = 1.0 / norm if norm > 0 else 1.0
-    return gram * scale * scale[:, None], scale
+    gram *= scale
+    gram *= scale[:, None]
+    return gram, scale
 
 
 def _square_root(gram: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -139,7 +141,8 @@ def _square_root(gram: Array) -> tuple[Array, Callable[[Array], Array]]:
     except np.linalg.LinAlgError:
         root = np.zeros_like(gram)
     if (root.diagonal() ** 2 > _MIN_PIVOT * gram.diagonal()).all():
-        return root, lambda factor: solve_triangular(root, factor, check_finite=False)
+        # LAPACK as it is: scipy's checks around it take longer.
+        return root, lambda factor: lapack.dtrtrs(root, factor)[0]
     values, vectors = np.linalg.eigh(gram)
     keep = values > _SMALLEST_SHARE * values[-1]
     roots, vectors = np.sqrt(values[keep]), vectors[:, keep]

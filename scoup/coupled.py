@@ -173,14 +173,19 @@ class CoupledData:
         parts += [self.select_block(number, indices) for number in range(1, len(self.blocks))]
         blocks, weights = zip(*parts, strict=True)
         labels = [label.select(index) for label, index in zip(self.labels, indices, strict=False)]
+        return self.with_blocks(blocks, weights, labels)
+
+    def with_blocks(
+        self, blocks: Sequence[Block], weights: tuple[float, ...], labels: Sequence[Labels] = ()
+    ) -> CoupledData:
+        """Return parts of this data as data; complete ones without a pass that checks them again.
+
+        >>> data = CoupledData(np.ones((2, 2, 2)))
+        >>> data.with_blocks([data.blocks[0].select([np.array([0])] * 3)], (1.0,))
+        CoupledData(tensor: 1 x 1 x 1)
+        """
         if self.is_masked or not all(min(block.shape) for block in blocks):
             return CoupledData.from_blocks(blocks, weights, labels)
-        return self._of_checked(blocks, weights, labels)
-
-    def _of_checked(
-        self, blocks: tuple[Block, ...], weights: tuple[float, ...], labels: Sequence[Labels]
-    ) -> CoupledData:
-        """Return complete parts of this data as data, without a pass that checks them again."""
         part, owners = copy.copy(self), self.owners
         values = {
             "tensor": blocks[0].values,
@@ -188,7 +193,7 @@ class CoupledData:
             "tensor_mask": None,
             "matrix_masks": None,
             "weights": weights,
-            "blocks": blocks,
+            "blocks": tuple(blocks),
             "block_weights": weights,
         }
         for name, value in values.items():

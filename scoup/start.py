@@ -9,7 +9,7 @@ import numpy as np
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
-from scoup.factors import balance, column_norms, congruence, unwrap
+from scoup.factors import balance, unwrap
 from scoup.kernels.eigen import leading_eigenvectors
 from scoup.records import Array, Factors
 from scoup.seeds import generator
@@ -84,7 +84,8 @@ def begin(problem: Problem, spec: FitSpec, draws: Sequence[Draw], seed: int) -> 
     modes = parafac(problem, spec.rank, [*first, *draws])
     balance(modes, owners=[])
     size = NEW_NONNEGATIVE_SIZE if problem.constraints.nonnegative else 1.0
-    modes = with_new_directions(modes, generator(seed, "start", "directions"), size)
+    if (useless := useless_components(modes)).any():
+        modes = with_new_directions(modes, useless, generator(seed, "start", "directions"), size)
     return with_sides(problem, problem.constraints.absolute(modes))
 
 
@@ -92,26 +93,34 @@ def _shrunk(filled: Filled, draw: Draw) -> list[Array]:
     return filled.shrink(draw())
 
 
+def useless_components(modes: Sequence[Array]) -> Array:
+    """Tell which components are zero, or the same as an earlier one, (F,).
+
+    >>> useless_components([np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])] * 3).tolist()
+    [False, True, True, False]
+    """
+    grams = np.array(grams_of(modes))
+    norms = np.sqrt(np.einsum("nff->nf", grams))
+    sizes = np.prod(norms, axis=0)
+    safe = np.where(norms > 0, norms, 1.0)
+    congruences = np.prod(np.abs(grams) / (safe[:, :, None] * safe[:, None, :]), axis=0)
+    same = np.triu(congruences > 1.0 - MAX_DISTANCE, 1).any(axis=0)
+    return same | (sizes <= MAX_DISTANCE * sizes.max())
+
+
 def with_new_directions(
-    modes: Sequence[Array], rng: np.random.Generator, size: float = 1.0
+    modes: Sequence[Array], useless: Array, rng: np.random.Generator, size: float = 1.0
 ) -> list[Array]:
-    """Replace components that are zero, or the same as an earlier one, by random ones of a size.
+    """Replace ``useless`` components by random ones of a size.
 
     ALS does not leave such a start: a zero component stays zero, and two equal ones stay equal, so
     that neither ever fits what only the matrices hold.
 
     >>> twice = [np.ones((4, 2)) for _ in range(3)]
-    >>> fresh = with_new_directions(twice, np.random.default_rng(0))
+    >>> fresh = with_new_directions(twice, np.array([False, True]), np.random.default_rng(0))
     >>> [bool(np.linalg.matrix_rank(mode) == 2) for mode in fresh]
     [True, True, True]
     """
-    norms = np.array([column_norms(mode) for mode in modes])
-    sizes = np.prod(norms, axis=0)
-    close = congruence(modes, modes) > 1.0 - MAX_DISTANCE
-    useless = sizes <= MAX_DISTANCE * sizes.max()
-    useless |= np.triu(close, 1).any(axis=0)
-    if not useless.any():
-        return list(modes)
     fresh = []
     for mode in modes:
         columns = (size * rng.standard_normal(mode.shape)).astype(mode.dtype)

@@ -153,29 +153,29 @@ def _blocks(problem: Problem) -> layout.Blocks:
     """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
     terms = problem.terms
     sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in terms)]
-    table = np.zeros((len(terms), layout.FACTORS_AT + max(len(t.factors) for t in terms)), np.int64)
+    most_modes = max(len(term.factors) for term in terms)
+    table: list[list[int]] = []
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
-    ends = np.zeros(3, np.int64)  # of values, coordinates and partial products
-    for line, term in zip(table, terms, strict=True):
-        shape, cells = term.block.shape, term.block.in_memory
-        line[layout.ORDER], line[layout.LONGEST] = len(shape), int(np.argmax(shape))
-        line[layout.VALUES_AT], line[layout.COORDS_AT], line[layout.PARTIAL_AT] = ends
-        line[layout.FACTORS_AT : layout.FACTORS_AT + len(shape)] = term.factors
+    ends = [0, 0, 0]  # of values, coordinates and partial products
+    for term in terms:
+        shape, cells, is_sparse = term.block.shape, term.block.in_memory, term.block.is_sparse
+        longest, order, starts = shape.index(max(shape)), len(shape), tuple(ends)
         if isinstance(cells, SparseTensor):
-            line[layout.IS_SPARSE] = 1
             values.append(cells.values)
             coords.append(cells.coords.astype(np.int32, copy=False).reshape(-1))
+            ends[1] += coords[-1].size
         else:
-            values.append(np.moveaxis(cells, line[layout.LONGEST], 0).reshape(-1))
+            values.append(np.moveaxis(cells, longest, 0).reshape(-1))
             ends[2] += cells.size // max(shape)
-        line[layout.CELLS] = values[-1].size
-        ends[:2] = sum(part.size for part in values), sum(part.size for part in coords)
+        ends[0] += values[-1].size
+        padding = [0] * (most_modes - order)
+        table.append([is_sparse, order, longest, values[-1].size, *starts, *term.factors, *padding])
     numbers = [(term.weight, term.norm2, ldexp(1.0, -term.exponent)) for term in terms]
     return layout.Blocks(
         _joined(values),
         _joined(coords[1:] or coords),
-        table,
+        np.array(table, np.int64),
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
