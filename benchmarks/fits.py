@@ -135,7 +135,8 @@ def _tiny(name: str) -> CoupledData:
 def _short_fit(coupled: CoupledData, rank: int, method: str, options: dict[str, Any]) -> Factors:
     if method == "scoup":
         return SCOUP(rank, **options).fit(coupled).factors_
-    # Two sweeps hold as much as any number; L-BFGS holds more until its history is full.
+    # Two sweeps hold as much as any number; L-BFGS holds more until its history is full. The start
+    # is the fit's own: one that is passed in would stay with the caller and count as the fit's.
     steps = opt.PAIRS + 3 if method == "opt" else 2
     spec = FitSpec(rank=rank, solver=method, init="random", max_iter=steps, tol=0.0, **options)
-    return fit(coupled, spec, 0, start(coupled, rank)).factors
+    return fit(coupled, spec, 0).factors
