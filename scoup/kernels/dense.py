@@ -28,6 +28,8 @@ MAX_CHUNKS = 16
 MIN_CHUNK_CELLS = 1 << 16
 # Rows of an output, or of a factor, that stay in the first-level cache.
 TILE_ROWS = 256
+# Numbers of a factor that stay in the second-level cache.
+FACTOR_TILE_NUMBERS = 1 << 13
 # Numbers of a tile of sums, and in a vector of it; a larger rank takes several.
 SPREAD_NUMBERS, WIDTH = 2048, 8
 # Distance at which a pass prefetches: the hardware prefetcher stops at each page of memory.
@@ -223,40 +225,48 @@ def _prefetch_lines(slab, first, low, high):
 
 
 @jit
-def _contract_tile(width, window, slab, rows, sums, out):
+def _contract_tile(width, window, slab, rows, sums):
+    """``sums[q - low] += sum_j slab[j, q] rows[j]``, four j at a time."""
     literally(width)
     first, last, low, high = window
     rank, fours, whole = rows.shape[1], first + (last - first) // 4 * 4, lane_mask(width, width)
     ahead = max(4, PREFETCH_NUMBERS // (high - low))
     for c in range(0, rank, width):
         mask = lane_mask(width, rank - c)
-        sums[:] = 0
         for j in range(first, fours, 4):
             m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
             m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
             _prefetch_lines(slab, j + ahead, low, high)
             for q in range(low, high):
-                total = add_scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
+                total = add_scaled(load(sums, q - low, c, whole), slab[j, q], m0)
                 total = add_scaled(add_scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
-                store(sums, q - low, 0, whole, add_scaled(total, slab[j + 3, q], m3))
+                store(sums, q - low, c, whole, add_scaled(total, slab[j + 3, q], m3))
         for j in range(fours, last):
             m0 = load(rows, j, c, mask)
             for q in range(low, high):
-                total = add_scaled(load(sums, q - low, 0, whole), slab[j, q], m0)
-                store(sums, q - low, 0, whole, total)
-        for q in range(low, high):
-            store(out, q, c, mask, load(sums, q - low, 0, whole))
+                total = add_scaled(load(sums, q - low, c, whole), slab[j, q], m0)
+                store(sums, q - low, c, whole, total)
 
 
 @jit
 def _contract_window(width, span, cells, rows, out):
     literally(width)
+    rank, height = rows.shape[1], min(TILE_ROWS, span[5] - span[4])
     # Rows of whole vectors: a masked store cannot be forwarded to the next load.
-    sums = np.empty((min(TILE_ROWS, span[5] - span[4]), width), out.dtype)
-    for p in range(span[0], span[1]):
-        for low in range(span[4], span[5], TILE_ROWS):
-            window = (span[2], span[3], low, min(low + TILE_ROWS, span[5]))
-            _contract_tile(width, window, cells[p], rows, sums, out[p])
+    sums = np.empty((span[1] - span[0], height, -(-rank // width) * width), out.dtype)
+    # Some rows of the factor serve all slabs while they are in cache; in fours, as they are summed.
+    step = max(FACTOR_TILE_NUMBERS // rank // 4, 1) * 4
+    for low in range(span[4], span[5], TILE_ROWS):
+        high = min(low + TILE_ROWS, span[5])
+        sums[:] = 0
+        for first in range(span[2], span[3], step):
+            window = (first, min(first + step, span[3]), low, high)
+            for p in range(span[0], span[1]):
+                _contract_tile(width, window, cells[p], rows, sums[p - span[0]])
+        for p in range(span[0], span[1]):
+            for q in range(low, high):
+                for f in range(rank):
+                    out[p, q, f] = sums[p - span[0], q - low, f]
 
 
 @cache
