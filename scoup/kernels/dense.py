@@ -234,18 +234,20 @@ def _contract_tile(width, window, slab, rows, sums):
     for c in range(0, rank, width):
         mask = lane_mask(width, rank - c)
         for j in range(first, fours, 4):
+            # Slices, since they are read from 0 on: numba checks the sign of other indices.
+            line0, line1 = slab[j, low:high], slab[j + 1, low:high]
+            line2, line3 = slab[j + 2, low:high], slab[j + 3, low:high]
             m0, m1 = load(rows, j, c, mask), load(rows, j + 1, c, mask)
             m2, m3 = load(rows, j + 2, c, mask), load(rows, j + 3, c, mask)
             _prefetch_lines(slab, j + ahead, low, high)
-            for q in range(low, high):
-                total = add_scaled(load(sums, q - low, c, whole), slab[j, q], m0)
-                total = add_scaled(add_scaled(total, slab[j + 1, q], m1), slab[j + 2, q], m2)
-                store(sums, q - low, c, whole, add_scaled(total, slab[j + 3, q], m3))
+            for q in range(len(line0)):
+                total = add_scaled(load(sums, q, c, whole), line0[q], m0)
+                total = add_scaled(add_scaled(total, line1[q], m1), line2[q], m2)
+                store(sums, q, c, whole, add_scaled(total, line3[q], m3))
         for j in range(fours, last):
-            m0 = load(rows, j, c, mask)
-            for q in range(low, high):
-                total = add_scaled(load(sums, q - low, c, whole), slab[j, q], m0)
-                store(sums, q - low, c, whole, total)
+            m0, line = load(rows, j, c, mask), slab[j, low:high]
+            for q in range(len(line)):
+                store(sums, q, c, whole, add_scaled(load(sums, q, c, whole), line[q], m0))
 
 
 @jit
@@ -300,27 +302,29 @@ def contract_spans(width: int) -> Callable[..., Any]:
 def spread_tile(tile, columns, slab, ahead, rows, sums):
     """``sums[j - tile[0]] += sum_q slab[j, q] rows[q]`` for q in a range, four j at a time."""
     (first, last), (low, high) = tile, columns
-    fours, whole = first + (last - first) // 4 * 4, lane_mask(WIDTH, WIDTH)
+    count, lines, part = last - first, slab[first:last], rows[low:high]
+    fours, whole = count // 4 * 4, lane_mask(WIDTH, WIDTH)
     for c in range(0, rows.shape[1], WIDTH):
-        for j in range(first, fours, 4):
-            r = j - first
+        for r in range(0, fours, 4):
+            line0, line1 = lines[r, low:high], lines[r + 1, low:high]
+            line2, line3 = lines[r + 2, low:high], lines[r + 3, low:high]
             a, b = load(sums, r, c, whole), load(sums, r + 1, c, whole)
             d, e = load(sums, r + 2, c, whole), load(sums, r + 3, c, whole)
             if c == 0:
                 _prefetch_lines(ahead, r, low, high)
-            for q in range(low, high):
-                row = load(rows, q, c, whole)
-                a, b = add_scaled(a, slab[j, q], row), add_scaled(b, slab[j + 1, q], row)
-                d, e = add_scaled(d, slab[j + 2, q], row), add_scaled(e, slab[j + 3, q], row)
+            for q in range(len(part)):
+                row = load(part, q, c, whole)
+                a, b = add_scaled(a, line0[q], row), add_scaled(b, line1[q], row)
+                d, e = add_scaled(d, line2[q], row), add_scaled(e, line3[q], row)
             store(sums, r, c, whole, a)
             store(sums, r + 1, c, whole, b)
             store(sums, r + 2, c, whole, d)
             store(sums, r + 3, c, whole, e)
-        for j in range(fours, last):
-            a = load(sums, j - first, c, whole)
-            for q in range(low, high):
-                a = add_scaled(a, slab[j, q], load(rows, q, c, whole))
-            store(sums, j - first, c, whole, a)
+        for r in range(fours, count):
+            a, line = load(sums, r, c, whole), lines[r, low:high]
+            for q in range(len(part)):
+                a = add_scaled(a, line[q], load(part, q, c, whole))
+            store(sums, r, c, whole, a)
 
 
 @jit

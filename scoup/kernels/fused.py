@@ -118,22 +118,23 @@ def _solve_tile(tile, system, least, rows, singular, solved):
 @jit
 def _add_tile(tile, slab, rows, product):
     """``product[q] += sum_j slab[j, q] rows[j - tile[0]]`` for j in a range, four q at a time."""
-    first, count, post = tile[0], tile[1] - tile[0], slab.shape[1]
+    lines, post = slab[tile[0] : tile[1]], slab.shape[1]
     fours, whole = post // 4 * 4, lane_mask(WIDTH, WIDTH)
     for c in range(0, rows.shape[1], WIDTH):
         for q in range(0, fours, 4):
             a, b = load(product, q, c, whole), load(product, q + 1, c, whole)
             d, e = load(product, q + 2, c, whole), load(product, q + 3, c, whole)
-            for r in range(count):
-                j, row = first + r, load(rows, r, c, whole)
-                a, b = add_scaled(a, slab[j, q], row), add_scaled(b, slab[j, q + 1], row)
-                d, e = add_scaled(d, slab[j, q + 2], row), add_scaled(e, slab[j, q + 3], row)
+            for r in range(len(lines)):
+                # A slice, since it is read from 0 on: numba checks the sign of other indices.
+                four, row = lines[r, q : q + 4], load(rows, r, c, whole)
+                a, b = add_scaled(a, four[0], row), add_scaled(b, four[1], row)
+                d, e = add_scaled(d, four[2], row), add_scaled(e, four[3], row)
             store(product, q, c, whole, a)
             store(product, q + 1, c, whole, b)
             store(product, q + 2, c, whole, d)
             store(product, q + 3, c, whole, e)
         for q in range(fours, post):
-            a = load(product, q, c, whole)
-            for r in range(count):
-                a = add_scaled(a, slab[first + r, q], load(rows, r, c, whole))
+            a, column = load(product, q, c, whole), lines[:, q]
+            for r in range(len(lines)):
+                a = add_scaled(a, column[r], load(rows, r, c, whole))
             store(product, q, c, whole, a)
