@@ -24,7 +24,7 @@ from scoup.merges._shared import (
     sampled_rows,
     similarity,
 )
-from scoup.records import Array, Fit, Sample
+from scoup.records import Array, Fit, FitReport, Sample
 from scoup.scale import scaled_cost
 
 # A repetition whose match with the reference is below this share of the median found other
@@ -41,6 +41,8 @@ MAX_REFEREES = 16
 # Candidates up to this share of the size of the data together are judged in one pass over it: each
 # takes four to six times its size while it is made and judged.
 MAX_CANDIDATES_SHARE = 1 / 8
+# Up to this fit of a block the squares that it explains follow from its loss, to ten digits.
+MAX_REPORTED_FIT = 1.0 - 1e-6
 # The other merges, whose models are tried too: none is ever better than the joint merge.
 RIVALS = (paper.assign, authors.assign)
 
@@ -89,7 +91,7 @@ class Repetitions:
         self.data, self.samples, self.rows = data, samples, sampled_rows(samples)
         self.constraints = constraints
         fits = list(fits)  # they may be read from a file on each access
-        self.factors = [fit.factors for fit in fits]
+        self.factors, self._reports = [fit.factors for fit in fits], [fit.report for fit in fits]
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
         row_bytes = self.factors[0].rank * data.dtype.itemsize
@@ -103,8 +105,8 @@ class Repetitions:
         )
         self.commons = self.each(lambda n: _common_directions(self.scaled(n), samples[n]), numbers)
         self._scores: dict[tuple[int, int], float] = {}
-        self._explained: dict[int, float] = {}
         self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
+        self._explained: dict[int, float] = {}
         # Replaced as a whole, since threads read it while others add to it.
         self._recent: tuple[Sums, ...] = ()
 
@@ -195,13 +197,16 @@ class Repetitions:
         return self._scores[pair]
 
     def explained(self, number: int) -> float:
-        """Squares of the whole data that a repetition explains, weighted."""
+        """Squares of the whole data that a repetition explains, weighted: those of its sample."""
         if number not in self._explained:
-            terms = Covered(self.data, self.samples[number].indices).terms
-            norm2 = sum(term.weight * term.norm2 for term in terms)
-            flat = unit_columns(self.scaled(number))
-            self._explained[number] = norm2 - scaled_cost(terms, flat, self.constraints)
+            reported = _reported_squares(self._reports[number], self.data)
+            self._explained[number] = self._squares(number) if reported is None else reported
         return self._explained[number]
+
+    def _squares(self, number: int) -> float:
+        terms = Covered(self.data, self.samples[number].indices).terms
+        norm2 = sum(term.weight * term.norm2 for term in terms)
+        return norm2 - scaled_cost(terms, unit_columns(self.scaled(number)), self.constraints)
 
     def _rows_of(self, number: int) -> list[Array]:
         """Return where the rows of a repetition are among those of any; kept, as they are small."""
@@ -254,6 +259,21 @@ class Repetitions:
             signs = [_signs(t, c[:, order]) for t, c in zip(targets, columns, strict=True)]
             self._alignments[reference, number] = order, certainty, signs
         return self._alignments[reference, number]
+
+
+def _reported_squares(report: FitReport, data: CoupledData) -> float | None:
+    """Return the squares of a sample that its fit explains; None if a block is fitted too closely.
+
+    That saves a read of the sample. A loss close to zero does not tell what was explained.
+    """
+    names = [block.name for block in data.blocks]
+    shares, losses = (
+        [values[name] for name in names] for values in (report.block_fits, report.block_losses)
+    )
+    if max(shares) > MAX_REPORTED_FIT:
+        return None
+    parts = zip(data.block_weights, losses, shares, strict=True)
+    return sum(weight * loss * share / (1.0 - share) for weight, loss, share in parts)
 
 
 def _certainty(similar: Array) -> Array:
