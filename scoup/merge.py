@@ -134,7 +134,7 @@ def scaled(
     """Scale the covered rows to the data, in place; return the data on them."""
     with clock("select"):
         constraints = Constraints.of(spec.constraints, data)
-        covered = Covered(data, matching.rows, constraints)
+        covered = matching.covered or Covered(data, matching.rows, constraints)
     if matching.unscaled:
         with clock("scale"):
             flat[:] = rescale(covered.terms, flat, data.ndim, constraints)

@@ -8,6 +8,7 @@ import numpy as np
 
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, cosines, match
+from scoup.finishes._covered import Covered
 from scoup.records import Array, Factors, Fit, Sample
 
 
@@ -18,6 +19,7 @@ class Matching:
     ``scores`` are the match of each repetition with the ``reference``, ``rejected`` those left out;
     ``consistent`` says whether all factors of a repetition got the same permutation, and
     ``unscaled`` that the columns come at an arbitrary scale and must be scaled to the data.
+    ``covered`` is the data on the rows, if the merge has read it.
     """
 
     rows: tuple[Array, ...]
@@ -26,6 +28,7 @@ class Matching:
     reference: int
     consistent: bool
     unscaled: bool = False
+    covered: Covered | None = None
 
 
 def common_rows(flat: Sequence[Array], sample: Sample) -> list[Array]:

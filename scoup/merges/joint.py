@@ -43,18 +43,21 @@ def merge(
     constraints = Constraints.of(spec.constraints, data)
     repetitions = Repetitions(fits, samples, data, constraints)
     judged = load("scoup.finishes", spec.finish).JUDGED
+    covered = None
     if len(fits) == 1:
         best = repetitions.alone(0)
     elif judged == "scaled":
-        best = best_as_sampled(repetitions)
+        covered = Covered(data, repetitions.rows, constraints)
+        best = best_as_sampled(repetitions, covered)
     elif judged == "finished":
         *_, best = best_when_finished(repetitions, spec)
     else:
         best = repetitions.average(repetitions.full)
     rows = repetitions.rows
-    if judged == "scaled":
-        rows = sampled_rows([samples[number] for number in best.matched])
-    return repetitions.select(best.flat, rows), repetitions.matching(best, rows)
+    if judged == "scaled" and len(best.matched) < len(samples):
+        rows, covered = sampled_rows([samples[number] for number in best.matched]), None
+    matching = replace(repetitions.matching(best, rows), covered=covered)
+    return repetitions.select(best.flat, rows), matching
 
 
 def merge_each(
@@ -74,9 +77,12 @@ def merge_each(
         yield repetitions.select(best.flat, rows), repetitions.matching(best, rows, count)
 
 
-def best_as_sampled(repetitions: Repetitions) -> Candidate:
-    """Return the candidate of lowest cost once scaled, among sets of repetitions and rivals."""
-    terms, constraints = Covered(repetitions.data, repetitions.rows).terms, repetitions.constraints
+def best_as_sampled(repetitions: Repetitions, covered: Covered) -> Candidate:
+    """Return the candidate of lowest cost once scaled, among sets of repetitions and rivals.
+
+    ``covered`` are all rows that any repetition holds.
+    """
+    terms, constraints = covered.terms, repetitions.constraints
 
     def judge(choices: Iterable[tuple[int, ...]]) -> Iterator[float]:
         for group in repetitions.groups(choices):
