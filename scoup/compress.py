@@ -22,7 +22,7 @@ from scoup.records import Array
 # Directions whose share of the squared norm is below this are rounding, not data.
 _SMALLEST_SHARE = 1e-15
 # Smallest pivot, relative to its diagonal, of a Gram matrix without such directions.
-_MIN_PIVOT = 1e-10
+MIN_PIVOT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def _square_root(gram: Array) -> tuple[Array, Callable[[Array], Array]]:
         root = np.linalg.cholesky(gram).T
     except np.linalg.LinAlgError:
         root = np.zeros_like(gram)
-    if (root.diagonal() ** 2 > _MIN_PIVOT * gram.diagonal()).all():
+    if (root.diagonal() ** 2 > MIN_PIVOT * gram.diagonal()).all():
         # LAPACK as it is: scipy's checks around it take longer.
         return root, lambda factor: lapack.dtrtrs(root, factor)[0]
     values, vectors = np.linalg.eigh(gram)

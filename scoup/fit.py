@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scoup import small
 from scoup.compress import Compression, compress, longest, pays
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
@@ -127,6 +128,16 @@ def _solve(
         stopping = stopping._replace(on_step=lambda cost: on_step(ldexp(cost, units.cost)))
     data, terms_units = units.in_range(data)
     constraints = Constraints.of(spec.constraints, data)
+    if start is None and on_step is ignore and small.suits(data, spec):
+        with clock("solve"):
+            problem = Problem.of(data, terms_units)
+            solved = small.solve(problem, spec, seed)
+        if solved is not None:
+            with clock("finish"):
+                solution, compressed = solved
+                factors = wrap(solution.flat, data)
+                losses = model_losses(problem.terms, factors)
+            return _Outcome(units, [solution], solution, factors, losses, compressed)
     with clock("start"):
         starts = candidates(data, spec, seed, units.divide(start) if start else None)
     with clock("compress"):

@@ -174,16 +174,22 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
     used = min(count, length_hint(items, count))
     if used < 2:
         return [work(item) for item in items]
-    numbered, outcomes, taking = enumerate(items), dict[int, Outcome](), Lock()
+    numbered: Iterator[tuple[int, Item]] = enumerate(items)
+    outcomes, taking = dict[int, Outcome](), Lock()
 
     def take() -> tuple[int, Item] | None:
         with taking:
             return next(numbered, None)
 
     def run_next() -> None:
+        nonlocal numbered
         with kernel_limit(count // used):
-            while (pair := take()) is not None:
-                outcomes[pair[0]] = work(pair[1])
+            try:
+                while (pair := take()) is not None:
+                    outcomes[pair[0]] = work(pair[1])
+            except BaseException:
+                numbered = iter(())  # nobody waits for the items that are left
+                raise
 
     _run_with_helpers(run_next, used - 1)
     return [outcomes[number] for number in range(len(outcomes))]

@@ -1,12 +1,12 @@
 """The pipeline in one process: sample, fit every repetition, merge."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 from scoup.coupled import CoupledData
 from scoup.fit import fit_part, fit_repetition
-from scoup.machine import kernel_threads, one_thread
+from scoup.machine import kernel_limit, kernel_threads, serial_blas, share_out
 from scoup.merge import merge
 from scoup.records import Array, Clock, Fit, Merged, Sample
 from scoup.sample import draw
@@ -37,8 +37,8 @@ def run(
     ``data`` is factorized as it is: the caller applies the plan's ``values`` and ``weights`` with
     :func:`scoup.values.view`. ``workers`` repetitions are fitted at a time, each on one thread, or
     on more if there are fewer repetitions than workers; this changes no byte of the result.
-    ``density`` are the densities of the data if they are known; ``on_fit`` is called with each fit,
-    in order.
+    ``density`` are the densities of the data if they are known; ``on_fit`` is called with each fit
+    that is done, one at a time.
 
     >>> import numpy as np
     >>> data = CoupledData(np.random.default_rng(0).standard_normal((8, 9, 7)))
@@ -54,18 +54,20 @@ def run(
         on_disk = data.blocks[0].is_streamed
         parts = data.select_all([sample.indices for sample in samples]) if on_disk else []
 
-    threads = max(min(workers, kernel_threads()) // len(samples), 1)
+    telling = Lock()
 
     def fit_sample(sample: Sample) -> Fit:
         if on_disk:
-            return fit_part(parts[sample.repetition], sample.repetition, plan, seed, threads)
-        return fit_repetition(data, sample, plan, seed, threads)
-
-    with clock("fit"), one_thread(), ThreadPoolExecutor(workers) as pool:
-        fits = []
-        for fit in map(fit_sample, samples) if workers == 1 else pool.map(fit_sample, samples):
+            part, threads = parts[sample.repetition], kernel_threads()
+            fit = fit_part(part, sample.repetition, plan, seed, threads)
+        else:
+            fit = fit_repetition(data, sample, plan, seed, kernel_threads())
+        with telling:
             on_fit(fit)
-            fits.append(fit)
+        return fit
+
+    with clock("fit"), serial_blas(), kernel_limit(workers):
+        fits = share_out(fit_sample, samples)
     parts.clear()
     with clock("merge"):
         merged = merge(fits, samples, data, plan)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.factors import balance, unwrap
-from scoup.kernels.eigen import leading_eigenvectors
+from scoup.kernels.algebraic import algebraic_factors
+from scoup.kernels.lapack import lapack
 from scoup.records import Array, Factors
 from scoup.seeds import generator
 from scoup.solvers import Solution, Stopping, _compiled, als
@@ -134,7 +136,10 @@ def random_modes(data: CoupledData, rank: int, seed: int, number: int) -> list[A
     >>> [mode.shape for mode in random_modes(CoupledData(np.ones((2, 3, 4))), 5, seed=0, number=0)]
     [(2, 5), (3, 5), (4, 5)]
     """
-    rng = generator(seed, "start", number)
+    rng, ends = generator(seed, "start", number), list(accumulate(data.shape, initial=0))
+    if ends[-1] <= DRAWN_ROWS:
+        drawn = rng.standard_normal((ends[-1], rank)).astype(data.dtype, copy=False)
+        return [drawn[first:last] for first, last in pairwise(ends)]
     modes = [np.empty((size, rank), data.dtype) for size in data.shape]
     for mode in modes:
         # The same numbers as drawn at once, without a copy of all in float64.
@@ -149,10 +154,8 @@ def algebraic_modes(
 ) -> list[Array] | None:
     """Solve the PARAFAC of a dense tensor by eigenvectors: exact if the tensor truly has rank F.
 
-    On the leading F-dimensional subspaces U, V of two modes every slice is ``G_k = P diag(c_k)
-    Q'``, so the eigenvectors of ``G_1 G_2^-1`` for two mixtures of slices are P; the other modes
-    follow by least squares. None if cells are missing, the tensor is sparse, or fewer than two
-    modes have F indices. The tensor is measured in units of ``2^exponent``.
+    See :func:`~scoup.kernels.algebraic.algebraic_factors`. None if cells are missing, the tensor is sparse, or
+    fewer than two modes have F indices. The tensor is measured in units of ``2^exponent``.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))
@@ -160,59 +163,40 @@ def algebraic_modes(
     >>> np.allclose(np.einsum("if,jf,kf->ijk", P, Q, R), np.einsum("if,jf,kf->ijk", A, B, C))
     True
     """
-    block = data.blocks[0]
-    if block.is_sparse or block.mask is not None or np.sort(data.shape)[-2] < rank:
+    if not has_algebraic_start(data, data.shape, rank):
         return None
     row, column = np.argsort(data.shape, kind="stable")[-2:]
-    values = np.moveaxis(np.asarray(block.values, dtype=np.float64), (row, column), (0, 1))
-    other_sizes = values.shape[2:]
-    lines = values.reshape(values.shape[0], -1)
-    left = _leading(lines, rank)
-    short = (left.T @ lines).reshape(rank, values.shape[1], -1).transpose(1, 0, 2)
-    # The subspace of a very long mode is that of the projected tensor, which leaves a small Gram
-    # matrix; of other modes it is that of the whole tensor, which noise disturbs less.
-    is_long = values.shape[1] ** 2 >= values.size
-    whole = short if is_long else values.reshape(*values.shape[:2], -1).transpose(1, 0, 2)
-    right = _leading(whole.reshape(len(whole), -1), rank)
-    core = np.tensordot(short, right, axes=(0, 0)).transpose(0, 2, 1)
-    mixed = core @ generator(seed, "start", "mixture").standard_normal((core.shape[2], 2))
-    try:
-        vectors = np.linalg.eig(mixed[..., 0] @ np.linalg.inv(mixed[..., 1]))[1].real
-    except np.linalg.LinAlgError:
-        return None
-    first = left @ vectors
-    # With the first factor known, each column of the rest is an array of rank one: its best second
-    # factor is the leading vector over the slices.
-    slices = np.linalg.pinv(first) @ lines
-    columns = _rank_one(slices.reshape(rank, values.shape[1], *other_sizes))
-    columns[0] = np.ldexp(columns[0], -exponent)
     others = [n for n in range(data.ndim) if n not in (row, column)]
-    modes = dict(zip([row, column, *others], [first, *columns], strict=True))
+    sizes = np.array([data.shape[n] for n in others])
+    ahead = np.moveaxis(np.asarray(data.blocks[0].values), (row, column), (0, 1))
+    cells = np.ascontiguousarray(ahead.reshape(*ahead.shape[:2], -1), dtype=np.float64)
+    rows = [np.empty((n, rank)) for n in (*cells.shape[:2], sizes.sum())]
+    mixture = slice_mixture(seed, cells.shape[2])
+    if not algebraic_factors(lapack(), cells, sizes, rank, mixture, *rows):
+        return None
+    rows[1] = np.ldexp(rows[1], -exponent)
+    columns = [*rows[:2], *np.split(rows[2], np.cumsum(sizes)[:-1])]
+    modes = dict(zip([row, column, *others], columns, strict=True))
     return [np.ascontiguousarray(modes[n], dtype=data.dtype) for n in range(data.ndim)]
 
 
-def _leading(unfolded: Array, rank: int) -> Array:
-    """Orthonormal basis (I, F) of the leading subspace of (I, n), by the smaller Gram matrix."""
-    tall = unfolded.shape[0] > unfolded.shape[1]
-    gram = unfolded.T @ unfolded if tall else unfolded @ unfolded.T
-    vectors = leading_eigenvectors(gram, rank)
-    return np.linalg.qr(unfolded @ vectors)[0] if tall else vectors
+def has_algebraic_start(data: CoupledData, shape: Sequence[int], rank: int) -> bool:
+    """Tell whether a tensor of ``shape``, with cells like those of ``data``, may have one.
+
+    >>> has_algebraic_start(CoupledData(np.ones((2, 3, 4))), (2, 3, 4), rank=3)
+    True
+    """
+    block = data.blocks[0]
+    return not block.is_sparse and block.mask is None and sorted(shape)[-2] >= rank
 
 
-def _rank_one(arrays: Array) -> list[Array]:
-    """Leading vectors (n, F) of each mode of F arrays (F, n, ...); the first carries the scale."""
-    if arrays.ndim == 3:
-        left, sizes, right = np.linalg.svd(arrays, full_matrices=False)
-        return [(left[..., 0] * sizes[:, :1]).T, right[:, 0].T]
-    vectors = []
-    for mode in range(1, arrays.ndim):
-        unfolded = np.moveaxis(arrays, mode, 1).reshape(len(arrays), arrays.shape[mode], -1)
-        vectors.append(np.linalg.svd(unfolded, full_matrices=False)[0][..., 0])
-    scale = arrays
-    for vector in reversed(vectors):
-        scale = np.einsum("f...n,fn->f...", scale, vector)
-    vectors[0] = vectors[0] * scale[:, None]
-    return [vector.T for vector in vectors]
+def slice_mixture(seed: int, slices: int) -> Array:
+    """Draw the weights (K, 2) by which an algebraic start mixes slices.
+
+    >>> slice_mixture(seed=0, slices=5).shape
+    (5, 2)
+    """
+    return generator(seed, "start", "mixture").standard_normal((slices, 2))
 
 
 def with_sides(problem: Problem, modes: Sequence[Array]) -> list[Array]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numba import literally, njit
 
-from scoup.kernels.blas import add_gram, both_triangles
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import (
     add_scaled,
@@ -19,6 +18,7 @@ from scoup.kernels.lanes import (
     store,
     zero_lanes,
 )
+from scoup.kernels.lapack import add_gram, both_triangles, lapack
 from scoup.kernels.rows import jit, width_for
 from scoup.machine import run_chunks
 from scoup.records import Array
@@ -156,8 +156,8 @@ def long_gram(tensor: Array) -> Array:
             for step in range(part, steps, len(parts)):
                 start = step * GRAM_BLOCK_ROWS
                 block = flat[: n - start]
-                _unfold(start, cells, block)
-                add_gram(block, parts[part])
+                unfold(start, cells, block)
+                add_gram(lapack(), block, parts[part])
 
     run_chunks(len(parts), work, tensor.size * width)
     return both_triangles(parts[0] if len(parts) == 1 else parts.sum(axis=0))
@@ -200,7 +200,7 @@ def _inner_span(left, right):
 
 
 @jit
-def _unfold(start, cells, out):
+def unfold(start, cells, out):
     """``out[j, (p, q)] = cells[p, start + j, q]``, which numpy takes five times as long for."""
     pre, _, post = cells.shape
     slabs, span = cells.reshape(pre, -1), UNFOLDED_ROWS * post

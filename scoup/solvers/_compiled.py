@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ldexp, prod
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,7 +26,22 @@ _layouts: WeakKeyDictionary[Problem, layout.Blocks] = WeakKeyDictionary()
 REASONS = {loop.MAX_SWEEPS: "", loop.CONVERGED: "converged", loop.EXACT: "exact", loop.UNSAFE: ""}
 
 
-def suits(problem: Problem, rank: int) -> bool:
+class Core(NamedTuple):
+    """A long ``mode`` that has coordinates instead of its rows, see :mod:`scoup.compress`."""
+
+    mode: int
+    length: int
+
+    def shape(self, term: Term) -> tuple[int, ...]:
+        """Return the shape of a term's core."""
+        sizes = zip(term.factors, term.block.shape, strict=True)
+        return tuple(self.length if n == self.mode else size for n, size in sizes)
+
+
+ALL_ROWS = Core(-1, 0)
+
+
+def suits(problem: Problem, rank: int, core: Core = ALL_ROWS) -> bool:
     """Tell whether a problem is in memory, small at this rank, complete and in one precision.
 
     >>> from scoup.coupled import CoupledData
@@ -34,7 +50,7 @@ def suits(problem: Problem, rank: int) -> bool:
     """
     if problem.masked or any(term.block.is_streamed for term in problem.terms):
         return False
-    if rank * sum(_steps(term, rank) for term in problem.terms) > MAX_STEPS:
+    if rank * sum(_steps(term, rank, core) for term in problem.terms) > MAX_STEPS:
         return False
     return {term.block.values.dtype for term in problem.terms} == {problem.data.dtype}
 
@@ -53,7 +69,7 @@ def sweep(
     ([0.0], 'exact')
     """
     blocks = _layout(problem)
-    state = _state(blocks, problem.terms, flat)
+    state = _started(blocks, flat)
     costs = np.zeros(stopping.max_iter)
     done, outcome = 0, loop.MAX_SWEEPS
     # Whoever wants to know each cost wants it when it is known.
@@ -63,7 +79,7 @@ def sweep(
         done, outcome = loop.run_sweeps(blocks, state, limits, costs, done, step)
         for cost in costs[last:done].tolist():
             stopping.on_step(cost)
-    flat[:] = _factors(blocks, state)
+    flat[:] = factors_of(blocks, state)
     return costs[:done].tolist(), REASONS[outcome]
 
 
@@ -82,11 +98,11 @@ def best_start(
     >>> [mode[0].round(9).tolist() for mode in best_start(problem, starts, (1, 2), limits)]
     [[5.0], [1.0], [1.0]]
     """
-    blocks = _tensor_layout(problem)
-    state = _state(blocks, problem.terms[:1], flats[0])
+    blocks = tensor_part(_layout(problem), problem)
+    state = _started(blocks, flats[0])
     starts = np.stack([_padded(flat) for flat in flats])
     done = loop.run_best(blocks, state, limits, starts, *counts)
-    return _factors(blocks, state) if done else None
+    return factors_of(blocks, state) if done else None
 
 
 def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> list[Array] | None:
@@ -100,20 +116,20 @@ def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> 
     [[7.0]]
     """
     blocks = _layout(problem)
-    state = _state(blocks, problem.terms, flat)
+    state = _started(blocks, flat)
     done = loop.set_sides(blocks, state, limits, problem.data.ndim)
-    return _factors(blocks, state) if done else None
+    return factors_of(blocks, state) if done else None
 
 
 def _layout(problem: Problem) -> layout.Blocks:
     if problem not in _layouts:
-        _layouts[problem] = _blocks(problem)
+        _layouts[problem] = lay_out(problem)[0]
     return _layouts[problem]
 
 
-def _tensor_layout(problem: Problem) -> layout.Blocks:
+def tensor_part(whole: layout.Blocks, problem: Problem) -> layout.Blocks:
     """Return the layout of the tensor alone: the first part of each array."""
-    whole, tensor, order = _layout(problem), problem.terms[:1], problem.data.ndim
+    tensor, order = problem.terms[:1], problem.data.ndim
     cells = int(whole.table[0, layout.CELLS])
     return layout.Blocks(
         whole.values[:cells],
@@ -135,31 +151,38 @@ def _padded(flat: Sequence[Array]) -> Array:
     return padded
 
 
-def _factors(blocks: layout.Blocks, state: layout.State) -> list[Array]:
+def factors_of(blocks: layout.Blocks, state: layout.State) -> list[Array]:
     """Return the factors in ``state``, without padding."""
     rank, spans = state.grams.shape[1], pairwise(blocks.starts.tolist())
     return [np.ascontiguousarray(state.rows[first:last, :rank]) for first, last in spans]
 
 
-def _steps(term: Term, rank: int) -> int:
+def _steps(term: Term, rank: int, core: Core) -> int:
     """Return the cells that a pass over a term reads, in the time of dense ones."""
     values = term.block.in_memory
     if not isinstance(values, SparseTensor):
-        return values.size
+        return prod(core.shape(term))
     return values.nnz * (MANY_VECTORS_CELL_STEPS if rank > layout.WIDTH else 1)
 
 
-def _blocks(problem: Problem) -> layout.Blocks:
-    """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes."""
+def lay_out(problem: Problem, core: Core = ALL_ROWS) -> tuple[layout.Blocks, Array]:
+    """Lay the data of the terms out as :class:`~scoup.kernels.blocks.Blocks` describes.
+
+    Return also its cells to write to. Where a term has a core, its cells are zeros.
+    """
     terms = problem.terms
-    sizes = problem.data.sizes[: 1 + max(max(term.factors) for term in terms)]
+    sizes = list(problem.data.sizes[: 1 + max(max(term.factors) for term in terms)])
+    if core.mode >= 0:
+        sizes[core.mode] = core.length
     most_modes = max(len(term.factors) for term in terms)
     table: list[list[int]] = []
     values: list[Array] = []
     coords = [np.empty(0, np.int32)]
     ends = [0, 0, 0]  # of values, coordinates and partial products
     for term in terms:
-        shape, cells, is_sparse = term.block.shape, term.block.in_memory, term.block.is_sparse
+        shape, is_sparse, cells = core.shape(term), term.block.is_sparse, term.block.in_memory
+        if core.mode in term.factors:
+            cells = np.zeros(shape, cells.dtype)
         longest, order, starts = shape.index(max(shape)), len(shape), tuple(ends)
         if isinstance(cells, SparseTensor):
             values.append(cells.values)
@@ -172,20 +195,22 @@ def _blocks(problem: Problem) -> layout.Blocks:
         padding = [0] * (most_modes - order)
         table.append([is_sparse, order, longest, values[-1].size, *starts, *term.factors, *padding])
     numbers = [(term.weight, term.norm2, ldexp(1.0, -term.exponent)) for term in terms]
-    return layout.Blocks(
-        _joined(values),
-        _joined(coords[1:] or coords),
+    numbers_of_cells = _joined(values)
+    blocks = layout.Blocks(
+        read_only(numbers_of_cells),
+        read_only(_joined(coords[1:] or coords)),
         np.array(table, np.int64),
         np.array(numbers),
         _shares(terms, len(sizes)),
         np.concatenate([[0], np.cumsum(sizes)]),
         np.array([position in problem.constraints.nonnegative for position in range(len(sizes))]),
     )
+    return blocks, numbers_of_cells
 
 
 def _joined(parts: Sequence[Array]) -> Array:
     """Concatenate, without a copy if there is one part."""
-    return read_only(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _shares(terms: Sequence[Term], factors: int) -> Array:
@@ -197,16 +222,26 @@ def _shares(terms: Sequence[Term], factors: int) -> Array:
     return shares
 
 
-def _state(blocks: layout.Blocks, terms: Sequence[Term], flat: Sequence[Array]) -> layout.State:
-    """Return the start of the sweeps."""
-    rank, rows = flat[0].shape[1], _padded(flat)
-    dense = [term.block.shape for term in terms if not term.block.is_sparse]
-    products = sum(prod(shape) // max(shape) for shape in dense)
-    state = layout.State(
-        rows,
-        np.empty((len(flat), rank, rank)),
-        np.empty((products, rows.shape[1]), rows.dtype),
+def state_for(blocks: layout.Blocks, rank: int, dtype: np.dtype) -> layout.State:
+    """Return a state with factors of zeros, of which nothing else is known yet."""
+    lengths = np.diff(blocks.starts).tolist()
+    dense = [line for line in blocks.table.tolist() if not line[layout.IS_SPARSE]]
+    products = sum(
+        line[layout.CELLS] // lengths[line[layout.FACTORS_AT + line[layout.LONGEST]]]
+        for line in dense
+    )
+    columns = -(-rank // layout.WIDTH) * layout.WIDTH
+    return layout.State(
+        np.zeros((int(blocks.starts[-1]), columns), dtype),
+        np.empty((len(lengths), rank, rank)),
+        np.empty((products, columns), dtype),
         np.zeros(len(blocks.table), np.bool_),
     )
+
+
+def _started(blocks: layout.Blocks, flat: Sequence[Array]) -> layout.State:
+    """Return the start of the sweeps."""
+    state = state_for(blocks, flat[0].shape[1], flat[0].dtype)
+    state = state._replace(rows=_padded(flat))
     loop.set_grams(blocks, state)
     return state

@@ -16,7 +16,7 @@ from scoup import kernels
 from scoup.block import Block
 from scoup.compress import Compression, compress
 from scoup.coupled import CoupledData
-from scoup.kernels.eigen import leading_eigenvectors
+from scoup.kernels.lapack import lapack, leading_eigenvectors
 from scoup.machine import run_chunks
 from scoup.records import Array
 from scoup.terms import Problem, Term
@@ -147,7 +147,7 @@ def _directions(terms: Sequence[Term], mode: int, longest: int, count: int) -> A
             single = 1 / MAX_SINGLE_SQUARE <= square <= MAX_SINGLE_SQUARE
             dtype = np.dtype(np.float32) if single else values.dtype
             gram = gram + scale * _unfolded_gram(values, axis, along, dtype)
-    return leading_eigenvectors(gram, count)
+    return leading_eigenvectors(lapack(), gram, count)
 
 
 def _unfolded_gram(values: Array, mode: int, along: int, dtype: np.dtype) -> Array:
