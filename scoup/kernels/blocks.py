@@ -16,9 +16,14 @@ from scoup.records import Array
 
 WIDTH = 8  # numbers in a vector; a larger rank takes several
 # Columns of the table of blocks; the numbers of the block's factors come last.
-IS_SPARSE, ORDER, LONGEST, CELLS, VALUES_AT, COORDS_AT, PARTIAL_AT, FACTORS_AT = range(8)
+IS_SPARSE, ORDER, LONGEST, CELLS, VALUES_AT, COORDS_AT, PARTIAL_AT, IS_TRIANGULAR, FACTORS_AT = (
+    range(9)
+)
 # Columns of the numbers of blocks.
 WEIGHT, SQUARES, UNIT = range(3)
+
+# Rows, or columns, of a triangular block whose products start or end at the same cell.
+PANEL_CELLS = 32
 
 _contract = contract_span(WIDTH)
 
@@ -103,16 +108,23 @@ def dense_product(blocks, state, block, mode, out):
     length = blocks.starts[line[FACTORS_AT + line[LONGEST]] + 1] - start
     others = line[CELLS] // length
     values = blocks.values[line[VALUES_AT] : line[VALUES_AT] + line[CELLS]]
-    unfolded = values.reshape(1, length, others)
+    unfolded, upper = values.reshape(1, length, others), line[IS_TRIANGULAR]
+    # The cells below the diagonal of a triangular block are zeros, and are not read.
+    panel = PANEL_CELLS if upper else max(length, others)
     if mode == line[LONGEST]:
         outer = np.empty((1, others, columns), out.dtype)
         _set_khatri_rao(blocks, state, block, outer[0])
-        spread_rows(0, length, unfolded, outer, out)
+        for j in range(0, length, panel):
+            end = min(j + panel, length)
+            spread_rows(j, end, unfolded, outer, out, min(j, others) if upper else 0)
         return
     partial = state.partials[line[PARTIAL_AT] : line[PARTIAL_AT] + others]
     if not state.fresh[block]:
-        factor, window = state.rows[start : start + length], (0, 1, 0, length, 0, others)
-        _contract(window, unfolded, factor, partial.reshape(1, others, columns))
+        factor, target = state.rows[start : start + length], partial.reshape(1, others, columns)
+        for q in range(0, others, panel):
+            end = min(q + panel, others)
+            window = (0, 1, 0, min(end, length) if upper else length, q, end)
+            _contract(window, unfolded, factor, target)
         state.fresh[block] = True
     _contract_rest(blocks, state, block, mode, partial, out)
 

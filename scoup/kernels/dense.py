@@ -83,7 +83,7 @@ def spread(tensor: Array, kernel: Array) -> Array:
     cuts = cuts_for(n, tensor.size, 4)
     run_chunks(
         cuts.size - 1,
-        lambda a, b: spread_rows(cuts[a], cuts[b], cells, rows, out),
+        lambda a, b: spread_rows(cuts[a], cuts[b], cells, rows, out, 0),
         tensor.size * out.shape[1],
     )
     return out
@@ -340,8 +340,8 @@ def multiply_rows(rows, square, out):
 
 
 @jit
-def spread_rows(first, last, cells, rows, out):
-    """``out[j] = sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range.
+def spread_rows(first, last, cells, rows, out, left):
+    """``out[j] = sum_{p, q} cells[p, j, q] rows[p, q]`` for j in a range, q from ``left`` on.
 
     ``rows`` are padded to whole vectors, see :func:`padded`.
     """
@@ -356,7 +356,7 @@ def spread_rows(first, last, cells, rows, out):
         for p in range(pre):
             # The same lines of the next slab, or those that the next tile begins with.
             ahead = cells[p + 1, start:] if p + 1 < pre else cells[0, end:]
-            for low in range(0, post, TILE_ROWS):
+            for low in range(left, post, TILE_ROWS):
                 high = min(low + TILE_ROWS, post)
                 spread_tile((start, end), (low, high), cells[p], ahead, rows[p], sums)
         for j in range(start, end):

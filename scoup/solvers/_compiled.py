@@ -193,7 +193,9 @@ def lay_out(problem: Problem, core: Core = ALL_ROWS) -> tuple[layout.Blocks, Arr
             ends[2] += cells.size // max(shape)
         ends[0] += values[-1].size
         padding = [0] * (most_modes - order)
-        table.append([is_sparse, order, longest, values[-1].size, *starts, *term.factors, *padding])
+        triangular = core.mode >= 0 and not table  # the tensor's root
+        line = [is_sparse, order, longest, values[-1].size, *starts, triangular, *term.factors]
+        table.append([*line, *padding])
     numbers = [(term.weight, term.norm2, ldexp(1.0, -term.exponent)) for term in terms]
     numbers_of_cells = _joined(values)
     blocks = layout.Blocks(
