@@ -15,6 +15,7 @@ from scoup.metrics import zero_cost
 from scoup.model import Model, as_data
 from scoup.records import Factors, FitReport, MergeReport
 from scoup.seeds import choose_seed
+from scoup.solvers import ignore
 from scoup.specs import Count, FitSpec, PlanSpec, check
 
 # Two starts end apart if what they explain of the data differs by more than this.
@@ -115,7 +116,8 @@ class CMTF(Model):
                 bar.set_postfix_str(f"cost {cost:.6g}", refresh=False)
                 bar.update()
 
-            result = fit(data, spec, seed, start, step)
+            # A fit of milliseconds has no time to tell nobody of each sweep.
+            result = fit(data, spec, seed, start, step if shown else ignore)
         self.factors_, self.report_ = result.factors, result.report
         self.labels_, self.seed_, self.n_iter_ = data.labels, seed, result.report.iterations
         _suggest_starts(result.report, data)

@@ -98,25 +98,33 @@ def _best_scales(
         takers = term.factors[1:] if number else term.factors
         nonnegative, position = constraints.fixed.issuperset(takers), shortest(term, columns)
         products = np.split(term.rhs(columns, position), len(models), axis=1)
-        yield [
-            _best_scale(
-                flat[position], rhs, term.gram(flat, squares, position), nonnegative=nonnegative
-            )
+        systems = [
+            _system(flat[position], rhs, term.gram(flat, squares, position))
             for flat, rhs, squares in zip(models, products, grams, strict=True)
         ]
+        yield _solve(systems, nonnegative)
 
 
-def _best_scale(factor: Array, rhs: Array, gram: Array, nonnegative: bool) -> _Scaling:
-    """Solve ``(sum_i m_i m_i' * G_i) l = sum_i m_i * r_i`` for the scales l of a model."""
-    factor = factor.astype(np.float64)
+def _system(factor: Array, rhs: Array, gram: Array) -> tuple[Array, Array]:
+    """Return ``sum_i m_i m_i' * G_i`` and ``sum_i m_i * r_i``, whose ratio are the best scales."""
+    factor = factor.astype(np.float64, copy=False)
     target = np.einsum("if,if->f", factor, rhs)
     if gram.ndim == 2:
         system = gram * (factor.T @ factor)
     else:
         system = np.einsum("if,ig,ifg->fg", factor, factor, gram, optimize=True)
-    system = np.asarray(system, dtype=np.float64)
+    return np.asarray(system, dtype=np.float64), target
+
+
+def _solve(systems: Sequence[tuple[Array, Array]], nonnegative: bool) -> list[_Scaling]:
+    """Solve the system of each model for its scales."""
     if nonnegative:
-        scales = solve_nonnegative(system, target[None], np.zeros((1, target.size)))[0]
-    else:
-        scales = pseudoinverse(system) @ target
-    return _Scaling(scales, float(scales @ target))
+        zeros = np.zeros((1, len(systems[0][1])))
+        solved = [solve_nonnegative(system, target[None], zeros)[0] for system, target in systems]
+    else:  # all at once: a call takes longer than a system
+        inverses = pseudoinverse(np.array([system for system, _ in systems]))
+        solved = [inverse @ target for inverse, (_, target) in zip(inverses, systems, strict=True)]
+    return [
+        _Scaling(scales, float(scales @ target))
+        for scales, (_, target) in zip(solved, systems, strict=True)
+    ]

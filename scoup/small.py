@@ -67,17 +67,13 @@ def solve(problem: Problem, spec: FitSpec, seed: int) -> tuple[Solution, bool] |
     state = _compiled.state_for(blocks, rank, data.dtype)
     start = _start(problem, blocks, state, drawn, core, seed)
     limits = als.limits_for(problem, Stopping(spec.max_iter, spec.tol), rank)
-    costs, factor = np.zeros(spec.max_iter), np.empty((0, 0))
-    if core is ALL_ROWS:
-        done, outcome = whole.fit_blocks(lapack(), blocks, state, start, limits, costs)
-    else:
-        long, factor = _long(data, core, drawn, cells), np.empty((data.shape[core.mode], rank))
-        done, outcome = whole.fit_long(lapack(), long, blocks, state, start, limits, costs, factor)
+    long, costs = _long(problem, core, drawn, cells), np.zeros(spec.max_iter)
+    done, outcome = whole.fit(lapack(), (blocks, state), long, start, limits, costs)
     if outcome == UNSAFE:
         return None
     flat = _compiled.factors_of(blocks, state)
     if core is not ALL_ROWS:
-        flat[core.mode] = factor.astype(data.dtype, copy=False)
+        flat[core.mode] = long.factor.astype(data.dtype, copy=False)
     reason = _compiled.REASONS[outcome] or "max_iter"
     return Solution(flat, costs[:done].tolist(), reason), core is not ALL_ROWS
 
@@ -92,16 +88,23 @@ def _core(data: CoupledData, spec: FitSpec) -> Core:
     return Core(mode, length + sum(b.shape[1] for b in data.blocks[1:] if mode in b.factors))
 
 
-def _long(data: CoupledData, core: Core, drawn: list[list[Array]], cells: Array) -> whole.Long:
-    """Return the mode that is compressed with all that is unfolded by it."""
-    shape, mode = data.shape, core.mode
-    cube = data.blocks[0].values.reshape(prod(shape[:mode]), shape[mode], prod(shape[mode + 1 :]))
+def _long(problem: Problem, core: Core, drawn: list[list[Array]], cells: Array) -> whole.Long:
+    """Return the mode that is compressed, if any, with all that is unfolded by it."""
+    data, mode = problem.data, core.mode
+    if core is ALL_ROWS:
+        nothing, unused = np.empty((0, 0)), np.empty(0, data.dtype)
+        cube = read_only(np.empty((0, 0, 0), data.dtype))
+        ends, pivot = np.zeros(1, int), compress.MIN_PIVOT
+        return whole.Long(cube, nothing, ends, mode, pivot, unused, nothing)
+    tensor = np.asarray(data.blocks[0].values)
+    n, before = tensor.shape[mode], prod(tensor.shape[:mode])
+    cube = tensor.reshape(before, n, -1)
     matrices = [np.asarray(block.values) for block in data.blocks[1:] if mode in block.factors]
-    starts = [flat[mode] for flat in drawn]
-    columns = np.hstack([*matrices, *starts]).astype(np.float64, copy=False)
-    widths = [cube.shape[0] * cube.shape[2], *(matrix.shape[1] for matrix in matrices)]
+    columns = np.hstack([*matrices, *(flat[mode] for flat in drawn)]).astype(float, copy=False)
+    widths = [tensor.size // n, *(matrix.shape[1] for matrix in matrices)]
     ends = np.array([0, *np.cumsum(widths), core.length])
-    return whole.Long(read_only(cube), columns, ends, mode, compress.MIN_PIVOT, cells)
+    factor = np.empty((n, drawn[0][mode].shape[1]))
+    return whole.Long(read_only(cube), columns, ends, mode, compress.MIN_PIVOT, cells, factor)
 
 
 def _start(
@@ -121,10 +124,12 @@ def _start(
             if mode != core.mode:
                 candidate[first:last, :rank] = flat[mode]
     slices = prod(sorted(shape)[:-2]) if has_algebraic_start(data, shape, rank) else 0
+    *others, row, column = np.argsort(shape, kind="stable").tolist()
     alone = replace(problem, terms=problem.terms[:1])
     return whole.Start(
         rows,
         slice_mixture(seed, slices),
+        np.array([row, column, *sorted(others)]),
         tensor,
         layout.State(
             state.rows[: tensor.starts[-1]],

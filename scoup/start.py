@@ -154,8 +154,9 @@ def algebraic_modes(
 ) -> list[Array] | None:
     """Solve the PARAFAC of a dense tensor by eigenvectors: exact if the tensor truly has rank F.
 
-    See :func:`~scoup.kernels.algebraic.algebraic_factors`. None if cells are missing, the tensor is sparse, or
-    fewer than two modes have F indices. The tensor is measured in units of ``2^exponent``.
+    See :func:`~scoup.kernels.algebraic.algebraic_factors`. None if cells are missing, the tensor is
+    sparse, or fewer than two modes have F indices. The tensor is measured in units of
+    ``2^exponent``.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B, C = (rng.standard_normal((n, 2)) for n in (4, 5, 6))
@@ -172,7 +173,7 @@ def algebraic_modes(
     cells = np.ascontiguousarray(ahead.reshape(*ahead.shape[:2], -1), dtype=np.float64)
     rows = [np.empty((n, rank)) for n in (*cells.shape[:2], sizes.sum())]
     mixture = slice_mixture(seed, cells.shape[2])
-    if not algebraic_factors(lapack(), cells, sizes, rank, mixture, *rows):
+    if not algebraic_factors(lapack(), cells, sizes, mixture, tuple(rows)):
         return None
     rows[1] = np.ldexp(rows[1], -exponent)
     columns = [*rows[:2], *np.split(rows[2], np.cumsum(sizes)[:-1])]

@@ -1,5 +1,7 @@
 """The pipeline is sample, fit and merge, one after the other."""
 
+from time import sleep
+
 import numpy as np
 import pytest
 
@@ -74,11 +76,26 @@ def test_an_error_in_shared_out_work_reaches_the_caller():
         share_out(lambda number: 1 / number, [3, 2, 1, 0])
 
 
-def test_densities_may_be_passed_and_fits_are_reported_in_order():
+def test_after_an_error_nothing_more_is_begun():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number == 0:
+            raise KeyboardInterrupt
+        sleep(0.2)
+
+    with threads(2), pytest.raises(KeyboardInterrupt):
+        share_out(work, range(100))
+    assert len(begun) <= 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_densities_may_be_passed_and_each_fit_is_reported(workers):
     data, _ = planted((30, 60, 9), 3, 0, side=20, noise=0.5)
     fits = []
-    result = run(data, PLAN, 7, density=densities(data), on_fit=fits.append)
-    assert fits == result.fits
+    result = run(data, PLAN, 7, workers=workers, density=densities(data), on_fit=fits.append)
+    assert sorted(map(id, fits)) == sorted(map(id, result.fits))
     assert same_bytes(result.merged.factors, run(data, PLAN, 7).merged.factors)
 
 

@@ -2,20 +2,32 @@
 
 import numpy as np
 
-from scoup.kernels.lapack import add_gram, add_row_products, leading_eigenvectors
+from scoup.kernels.lapack import (
+    add_gram,
+    add_row_products,
+    divide,
+    eigenvectors,
+    leading_eigenvectors,
+)
 from scoup.kernels.rows import jit
+from scoup.kernels.singular import pseudoinverse
+
+# Directions of eigenvectors below these shares count as none, see scoup.normal.
+CUTOFF, MAX_SCALE_RATIO = 10 * np.finfo(np.float64).eps, 1e3
 
 
 @jit
-def algebraic_factors(lapack, cells, others, rank, mixture, first, second, rest):
+def algebraic_factors(lapack, cells, others, mixture, factors):
     """Factorize ``cells`` (I, J, K) exactly if they truly have rank F; return whether that is done.
 
     On the leading F-dimensional subspaces U, V of the first two modes every slice is ``G_k = P
     diag(c_k) Q'``, so the eigenvectors of ``G_1 G_2^-1`` for two mixtures (K, 2) of slices are P;
     the other modes follow by least squares. K counts the cells of all further modes, whose sizes
-    are ``others`` and whose factors are set one below the other in ``rest``; those of the first two
-    modes in ``first`` and ``second``, which carries the scale.
+    are ``others``. What is set are three ``factors``: those of the first two modes, of which the
+    second carries the scale, and those of all others, one below the other.
     """
+    first, second, rest = factors
+    rank = first.shape[1]
     lines = cells.reshape(len(cells), -1)
     left = leading_subspace(lapack, lines, rank)
     short = np.dot(left.T.copy(), lines).reshape(rank, cells.shape[1], -1)
@@ -31,19 +43,25 @@ def algebraic_factors(lapack, cells, others, rank, mixture, first, second, rest)
             for k in range(core.shape[2]):
                 mixed[0, f, g] += core[g, f, k] * mixture[k, 0]
                 mixed[1, f, g] += core[g, f, k] * mixture[k, 1]
-    vectors = np.zeros((rank, rank))
-    if not _set_eigenvectors(mixed[0], mixed[1], vectors):
+    if not divide(lapack, mixed[0], mixed[1]) or not _is_finite(mixed[0]):
         return False
+    vectors = eigenvectors(lapack, mixed[0])
     first[:] = np.dot(left, vectors)
     # With the first factor known, each column of the rest is an array of rank one: its best second
     # factor is the leading vector over the slices.
-    slices = np.dot(np.linalg.pinv(vectors), short.reshape(rank, -1))
+    inverse = pseudoinverse(np.dot(vectors.T.copy(), vectors), CUTOFF * rank, MAX_SCALE_RATIO)
+    slices = np.dot(np.dot(inverse, vectors.T.copy()), short.reshape(rank, -1))
     sizes = np.empty(1 + others.size, np.int64)
-    sizes[0], sizes[1:] = cells.shape[1], others
+    sizes[0] = cells.shape[1]
+    for n in range(others.size):
+        sizes[1 + n] = others[n]
     for f in range(rank):
         column = _rank_one(lapack, slices[f], sizes)
-        second[:, f], rest[:, f] = column[: sizes[0]], column[sizes[0] :]
-    return True
+        for i in range(sizes[0]):
+            second[i, f] = column[i]
+        for i in range(len(rest)):
+            rest[i, f] = column[sizes[0] + i]
+    return _is_finite(second)
 
 
 @jit
@@ -57,24 +75,45 @@ def leading_subspace(lapack, unfolded, rank):
     else:
         add_row_products(lapack, unfolded, gram)
     vectors = leading_eigenvectors(lapack, gram, rank)
-    return np.linalg.qr(np.dot(unfolded, vectors))[0].copy() if tall else vectors
+    if not tall:
+        return vectors
+    basis = np.dot(unfolded, vectors)
+    _orthonormalize(basis)
+    return basis
 
 
 @jit
-def _set_eigenvectors(left, right, vectors):
-    """Set the real parts of the eigenvectors of ``G_1 G_2^-1``; return False if there are none."""
-    try:
-        product = np.dot(left, np.linalg.inv(right)).astype(np.complex128)
-        vectors[:] = np.linalg.eig(product)[1].real
-    except Exception:  # noqa: BLE001 - numba knows no other; a singular matrix, or not finite
-        return False
+def _orthonormalize(basis):
+    """Make columns orthonormal, in place, twice over: the first time leaves rounding errors."""
+    for _ in range(2):
+        for f in range(basis.shape[1]):
+            for g in range(f):
+                inner = 0.0
+                for i in range(len(basis)):
+                    inner += basis[i, g] * basis[i, f]
+                for i in range(len(basis)):
+                    basis[i, f] -= inner * basis[i, g]
+            norm2 = 0.0
+            for i in range(len(basis)):
+                norm2 += basis[i, f] ** 2
+            scale = 1.0 / np.sqrt(norm2) if norm2 > 0 else 0.0
+            for i in range(len(basis)):
+                basis[i, f] *= scale
+
+
+@jit
+def _is_finite(matrix):
+    for i in range(matrix.shape[0]):
+        for f in range(matrix.shape[1]):
+            if not np.isfinite(matrix[i, f]):
+                return False
     return True
 
 
 @jit
 def _rank_one(lapack, cells, sizes):
     """Leading vector of each mode of an array, one below the other; the first has the scale."""
-    column, at = np.empty(sizes.sum()), 0
+    column, at = np.empty(np.sum(sizes)), 0
     stride = cells.size
     for n in range(sizes.size):
         width, stride = stride, stride // sizes[n]
@@ -84,7 +123,9 @@ def _rank_one(lapack, cells, sizes):
                 for inner in range(stride):
                     cell = cells[outer * width + i * stride + inner]
                     unfolded[i, outer * stride + inner] = cell
-        column[at : at + sizes[n]] = leading_subspace(lapack, unfolded, 1)[:, 0]
+        leading = leading_subspace(lapack, unfolded, np.int64(1))
+        for i in range(sizes[n]):
+            column[at + i] = leading[i, 0]
         at += sizes[n]
     total = 0.0
     for cell in range(cells.size):
@@ -94,5 +135,6 @@ def _rank_one(lapack, cells, sizes):
             product *= column[end + rest % sizes[n]]
             rest //= sizes[n]
         total += product
-    column[: sizes[0]] *= total
+    for i in range(sizes[0]):
+        column[i] *= total
     return column

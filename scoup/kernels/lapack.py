@@ -23,11 +23,13 @@ WORK_NUMBERS, WORK_INTEGERS = 40, 10
 
 
 class Lapack(NamedTuple):
-    """Addresses of routines: a Gram matrix, a Cholesky factor, and some eigenvectors."""
+    """Addresses of routines: a Gram matrix, a Cholesky factor, eigenvectors, a solution."""
 
     dsyrk: int
     dpotrf: int
     dsyevr: int
+    dgeev: int
+    dgesv: int
 
 
 @cache
@@ -37,9 +39,13 @@ def lapack() -> Lapack:
     >>> all(lapack())
     True
     """
-    blas, linear = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"
-    modules = {"dsyrk": blas, "dpotrf": linear, "dsyevr": linear}
-    return Lapack(**{name: get_cython_function_address(modules[name], name) for name in modules})
+    package = {"dsyrk": "scipy.linalg.cython_blas"}
+    return Lapack(
+        *(
+            get_cython_function_address(package.get(name, "scipy.linalg.cython_lapack"), name)
+            for name in Lapack._fields
+        )
+    )
 
 
 @intrinsic
@@ -140,6 +146,47 @@ def leading_eigenvectors(lapack, matrix, count):
     if info[0]:
         vectors[:] = np.nan
     return vectors.T.copy()
+
+
+@jit
+def eigenvectors(lapack, matrix):
+    """Return the real parts of the eigenvectors of a matrix, (n, n); a failure gives NaN.
+
+    Those of a conjugate pair are the same.
+
+    >>> eigenvectors(lapack(), np.array([[2.0, 1.0], [0.0, 1.0]])).round(3).tolist()
+    [[1.0, -0.707], [0.0, 0.707]]
+    """
+    n, columns = len(matrix), matrix.T.copy()
+    values, imaginary, rows = np.empty(n), np.empty(n), np.empty((n, n))
+    left, one, work = np.empty(1), number(1), np.empty(WORK_NUMBERS * n)
+    size, length, info = number(n), number(work.size), number(0)
+    call(
+        lapack.dgeev,
+        (
+            letter(78), letter(86), size, columns, size, values, imaginary, left, one, rows, size,
+            work, length, info,
+        ),
+    )  # fmt: skip
+    for k in range(1, n):
+        if imaginary[k] < 0:  # the row holds the imaginary parts of the pair
+            rows[k] = rows[k - 1]
+    if info[0]:
+        rows[:] = np.nan
+    return rows.T.copy()
+
+
+@jit
+def divide(lapack, left, right):
+    """Replace a matrix A by ``A B^-1``, and B by what LAPACK leaves; return whether B is regular.
+
+    >>> left = np.array([[2.0, 0.0], [0.0, 6.0]])
+    >>> divide(lapack(), left, np.array([[2.0, 0.0], [0.0, 3.0]])), left.tolist()
+    (True, [[1.0, 0.0], [0.0, 2.0]])
+    """
+    size, pivots, info = number(len(right)), np.empty(len(right), np.int32), number(0)
+    call(lapack.dgesv, (size, size, right, size, pivots, left, size, info))
+    return info[0] == 0
 
 
 def both_triangles(upper: Array) -> Array:

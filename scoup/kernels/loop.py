@@ -23,11 +23,13 @@ from scoup.kernels.blocks import (
 )
 from scoup.kernels.dense import multiply_rows
 from scoup.kernels.nonnegative import SWEEP_GAIN, solve_span
-from scoup.kernels.rows import jit
+from scoup.kernels.rows import inlined, jit
 from scoup.kernels.singular import solve_singular
 
 # Why a call returned.
 MAX_SWEEPS, CONVERGED, EXACT, UNSAFE = range(4)
+# No sweep is done yet, no factor is left out; numba compiles code for a literal 0 apart.
+NONE = np.int64(0)
 
 
 class Limits(NamedTuple):
@@ -50,17 +52,18 @@ class Limits(NamedTuple):
 
 
 @jit
-def run_sweeps(blocks, state, limits, costs, done, sweeps):
-    """Sweep up to ``sweeps`` times after ``done`` ones; return how many are done, and why.
+def run_sweeps(blocks, state, limits, costs, span, first):
+    """Sweep from the one number up to the other of a span; return how many are done, and why.
 
-    Costs are written as they come. A sweep that is unsafe is undone, for
+    A sweep updates the factors from position ``first`` on. Costs are written as they come; with
+    some factors they are those of the blocks that end there. A sweep that is unsafe is undone, for
     :mod:`scoup.solvers.als` to make with all care.
     """
     last_rows = np.empty(state.rows.shape, state.rows.dtype)
-    for number in range(done, done + sweeps):
+    for number in range(span[0], span[1]):
         _copy(state.rows, last_rows)
         cost = 0.0
-        for position in range(len(state.grams)):
+        for position in range(first, len(state.grams)):
             loss = _update(blocks, state, limits, position)
             if not loss >= 0:
                 _restore(blocks, state, last_rows)
@@ -76,7 +79,7 @@ def run_sweeps(blocks, state, limits, costs, done, sweeps):
             before = costs[number - 1]
             if before - cost <= max(limits.tol * before, limits.floor):
                 return number + 1, CONVERGED
-    return done + sweeps, MAX_SWEEPS
+    return span[1], MAX_SWEEPS
 
 
 @jit
@@ -89,23 +92,14 @@ def run_best(blocks, state, limits, starts, tries, sweeps):
     costs, lowest = np.empty(max(tries, sweeps)), np.inf
     for n in range(len(starts)):
         _restore(blocks, state, starts[n])
-        done, outcome = run_sweeps(blocks, state, limits, costs, 0, tries)
+        done, outcome = run_sweeps(blocks, state, limits, costs, (NONE, tries), NONE)
         if outcome == UNSAFE:
             return False
         if costs[done - 1] < lowest:
             lowest = costs[done - 1]
             _copy(state.rows, best_rows)
     _restore(blocks, state, best_rows)
-    return run_sweeps(blocks, state, limits, costs, 0, sweeps)[1] != UNSAFE
-
-
-@jit
-def set_sides(blocks, state, limits, first):
-    """Set the factors from position ``first`` on by least squares; return False if unsafe."""
-    for position in range(first, len(state.grams)):
-        if not _update(blocks, state, limits, position) >= 0:
-            return False
-    return True
+    return run_sweeps(blocks, state, limits, costs, (NONE, sweeps), NONE)[1] != UNSAFE
 
 
 @jit
@@ -142,7 +136,7 @@ def _copy(source, target):
             target[i, c] = source[i, c]
 
 
-@jit
+@inlined
 def _update(blocks, state, limits, position):
     """Update one factor; return the weighted loss of the block that ends here, NaN if unsafe."""
     rank, columns, dtype = state.grams.shape[1], state.rows.shape[1], state.rows.dtype

@@ -42,6 +42,8 @@ CHUNK_SYSTEMS, LANES = 64, 8
 MIN_PIVOT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 3e-4}
 
 jit = njit(cache=True, nogil=True)
+# For a large part of few kernels: as a function it would be compiled once more, by itself.
+inlined = njit(nogil=True, inline="always")
 
 
 @jit

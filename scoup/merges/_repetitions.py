@@ -41,6 +41,8 @@ MAX_REFEREES = 16
 # Candidates up to this share of the size of the data together are judged in one pass over it: each
 # takes four to six times its size while it is made and judged.
 MAX_CANDIDATES_SHARE = 1 / 8
+# Candidates from this size on are made on several threads.
+MIN_SHARED_BYTES = 1 << 20
 # Up to this fit of a block the squares that it explains follow from its loss, to ten digits.
 MAX_REPORTED_FIT = 1.0 - 1e-6
 # The other merges, whose models are tried too: none is ever better than the joint merge.
@@ -95,15 +97,17 @@ class Repetitions:
         self.full = [n for n, factors in enumerate(self.factors) if has_mass(factors)] or [0]
         self.energies = [energies(*pair, data) for pair in zip(fits, samples, strict=True)]
         row_bytes = self.factors[0].rank * data.dtype.itemsize
-        candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
+        self._candidate_bytes = candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
         # 0 if a single one is large.
         self._candidates_at_once = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
         self._kept_rows: dict[int, list[Array]] = {}
         numbers = range(len(samples))
-        self._norms = self.each(
+        self._norms = self.each_candidate(
             lambda n: _common_norms(unwrap(self.factors[n]), samples[n]), numbers
         )
-        self.commons = self.each(lambda n: _common_directions(self.scaled(n), samples[n]), numbers)
+        self.commons = self.each_candidate(
+            lambda n: _common_directions(self.scaled(n), samples[n]), numbers
+        )
         self._scores: dict[tuple[int, int], float] = {}
         self._alignments: dict[tuple[int, int], tuple[Array, Array, list[Array]]] = {}
         self._explained: dict[int, float] = {}
@@ -118,6 +122,17 @@ class Repetitions:
         if self.data.blocks[0].is_streamed or self._candidates_at_once < 1:
             return [work(item) for item in items]
         return share_out(work, items)
+
+    def each_candidate(
+        self, work: Callable[[Item], Outcome], items: Iterable[Item]
+    ) -> list[Outcome]:
+        """Do the same with work on the rows of candidates alone, if they are many.
+
+        What is done with few is mostly Python, for which threads would wait for one another.
+        """
+        if self._candidate_bytes < MIN_SHARED_BYTES:
+            return [work(item) for item in items]
+        return self.each(work, items)
 
     def groups(self, items: Iterable[Item]) -> Iterator[list[Item]]:
         """Yield items in groups: as many as may be in memory at a time, at least one."""

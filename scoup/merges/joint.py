@@ -86,7 +86,9 @@ def best_as_sampled(repetitions: Repetitions, covered: Covered) -> Candidate:
 
     def judge(choices: Iterable[tuple[int, ...]]) -> Iterator[float]:
         for group in repetitions.groups(choices):
-            models = [model.flat for model in repetitions.each(repetitions.average, group)]
+            models = [
+                model.flat for model in repetitions.each_candidate(repetitions.average, group)
+            ]
             yield from scaled_costs(terms, models, constraints)
 
     def challenge(rivals: list[Candidate]) -> tuple[float, Candidate | None]:

@@ -76,7 +76,9 @@ def sweep(
     step = stopping.max_iter if stopping.on_step is ignore else 1
     while done < stopping.max_iter and outcome == loop.MAX_SWEEPS:
         last = done
-        done, outcome = loop.run_sweeps(blocks, state, limits, costs, done, step)
+        done, outcome = loop.run_sweeps(
+            blocks, state, limits, costs, (done, done + step), loop.NONE
+        )
         for cost in costs[last:done].tolist():
             stopping.on_step(cost)
     flat[:] = factors_of(blocks, state)
@@ -117,8 +119,9 @@ def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> 
     """
     blocks = _layout(problem)
     state = _started(blocks, flat)
-    done = loop.set_sides(blocks, state, limits, problem.data.ndim)
-    return factors_of(blocks, state) if done else None
+    first = problem.data.ndim
+    _, outcome = loop.run_sweeps(blocks, state, limits, np.zeros(1), (0, 1), first)
+    return None if outcome == loop.UNSAFE else factors_of(blocks, state)
 
 
 def _layout(problem: Problem) -> layout.Blocks:

@@ -42,10 +42,13 @@ def test_a_stage_knows_the_modules_behind_its_script():
 
 
 def test_a_fit_needs_few_rooms_of_the_house():
-    """A room is a module or a package: data on disk, starts, units and compiled kernels count."""
+    """A room is a module or a package: data on disk, starts, units and compiled kernels count.
+
+    Of the lines, 600 are those of a small fit in one compiled call.
+    """
     names = digest.modules_of("fit")
     assert len({name.split(".")[1] for name in names}) <= 30
-    assert sum(len(digest._path(name).read_text().splitlines()) for name in names) <= 10_000
+    assert sum(len(digest._path(name).read_text().splitlines()) for name in names) <= 11_000
 
 
 def test_a_package_counts_as_a_whole():
