@@ -68,7 +68,7 @@ def test_the_report_says_everything():
     assert full.stop in {"converged", "exact", "max_iter"}
     assert full.iterations == len(full.losses)
     assert full.cost == full.losses[-1]
-    assert {"start", "solve"} <= set(full.seconds)
+    assert {"solve", "finish"} <= set(full.seconds)
 
 
 def test_prediction_expands_questions_to_images():

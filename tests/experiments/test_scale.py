@@ -1,5 +1,7 @@
 """On disk, SCOUP explains in a few passes what ALS needs many for, and finds the groups."""
 
+from math import ceil
+
 import pytest
 
 from scoup.datasets.events import SIZES, Options
@@ -60,14 +62,16 @@ def value(outcome, name, **where):
 
 
 def test_passes_are_counted_and_memory_agrees_with_disk(outcome):
-    assert value(outcome, "passes_read", contender="SCOUP") <= 6
+    sampled = value(outcome, "passes_read", contender="SCOUP")
+    assert sampled <= 4
     # Two per sweep, and the final loss.
     passes = 2 * SPEC.sweeps
     assert value(outcome, "passes_read", contender="streaming ALS") == passes + 1
     assert value(outcome, "explained_share", contender="streaming ALS", passes=passes) == 1
     # The control sweeps for at least as many passes as SCOUP took.
     early = value(outcome, "explained_share", contender="ALS, same passes")
-    assert early == value(outcome, "explained_share", contender="streaming ALS", passes=6)
+    swept = 2 * ceil(sampled / 2)
+    assert early == value(outcome, "explained_share", contender="streaming ALS", passes=swept)
     for name in ("SCOUP", "streaming ALS", "ALS in memory"):
         assert 50 < value(outcome, "peak_memory", contender=name) < 5_000
     for group in (0, 1):
