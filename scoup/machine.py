@@ -197,15 +197,68 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
 
 def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
     """Call ``run_next`` in this thread and in helpers, each until nothing is left to do."""
-    futures = [_pool(os.getpid()).submit(run_next) for _ in range(helpers)]
-    try:
+    mine, *theirs = _separate_cores(helpers + 1)
+
+    def help_on(cores: set[int]) -> None:
+        if cores:  # a helper is told again the next time, so that nothing is put back
+            _stay_on(cores)
         run_next()
+
+    futures = [_pool(os.getpid()).submit(help_on, cores) for cores in theirs]
+    try:
+        with _on_cores(mine):
+            run_next()
     finally:
         # A helper that has not started (the pool is busy for other callers) is no longer needed.
         started = [future for future in futures if not future.cancel()]
         wait(started)
     for future in started:
         future.result()
+
+
+def _separate_cores(count: int) -> list[set[int]]:
+    """Deal the cores of this thread out to ``count`` threads, its own first; empty if too few.
+
+    Linux wakes a thread on the core of the one that wakes it, and may leave two threads that wait
+    for one another on one core for longer than a small fit takes, with another core idle.
+    """
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+    here = _core()
+    if len(cores) < count or here not in cores:
+        return [set() for _ in range(count)]
+    first = cores.index(here)
+    cores = cores[first:] + cores[:first]
+    return [set(cores[n::count]) for n in range(count)]
+
+
+def _core() -> int:
+    """Return the core that this thread runs on, -1 if the system does not tell."""
+    ask = getattr(_libc(), "sched_getcpu", None)
+    return ask() if ask is not None else -1
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+@contextmanager
+def _on_cores(cores: set[int]) -> Iterator[None]:
+    """Run the body on these cores, or on any if there are none."""
+    if not cores:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    _stay_on(cores)
+    try:
+        yield
+    finally:
+        _stay_on(before)
+
+
+def _stay_on(cores: set[int]) -> None:
+    with suppress(OSError):  # cores may be taken away at any time
+        os.sched_setaffinity(0, cores)
 
 
 @lru_cache(maxsize=1)

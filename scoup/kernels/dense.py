@@ -40,7 +40,7 @@ MIN_PASS_NUMBERS = 1 << 16
 MAX_DOT_NUMBERS = 1 << 13
 GRAM_BLOCK_ROWS = 1024
 # Rows that are unfolded at a time, so that those of all slabs stay in the first-level cache.
-UNFOLDED_ROWS = 8
+UNFOLDED_ROWS = 16
 MAX_GRAM_CHUNKS = 4
 
 
