@@ -31,6 +31,8 @@ from scoup.errors import ScoupError
 FREE_BYTES = 1 << 22
 # Below this many inner steps, waking a thread costs more than it saves.
 MIN_PARALLEL_STEPS = 1 << 21
+# Of a larger job a thread takes so many at a time: between two turns it may have to wait for Python.
+MIN_TURN_STEPS = 1 << 21
 # What a tensor on disk may take in a job, on any machine: rows that do not fit are summed up in
 # another order, which changes last digits.
 SHARDS_MEMORY_BYTES = 10**9
@@ -152,11 +154,13 @@ def run_chunks(count: int, work: Callable[[int, int], object], steps: float = fl
     if helpers < 1:
         work(0, count)
         return
-    chunks = iter(range(count))
+    used = helpers + 1
+    turns = min(count, max(1, int(min(steps, 1e18) / MIN_TURN_STEPS / used)) * used)
+    spans = iter([(count * n // turns, count * (n + 1) // turns) for n in range(turns)])
 
     def run_next() -> None:
-        for chunk in chunks:
-            work(chunk, chunk + 1)
+        for first, last in spans:
+            work(first, last)
 
     _run_with_helpers(run_next, helpers)
 

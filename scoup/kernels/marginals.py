@@ -13,6 +13,8 @@ from scoup.machine import run_chunks
 from scoup.records import Array
 
 WIDTH = 8  # numbers in a vector
+# Time of a short row, in inner steps.
+MIN_ROW_STEPS = 32
 # Sums of columns that stay in the second-level cache.
 TILE_COLUMNS = 1 << 14
 
@@ -50,7 +52,7 @@ def _sums(matrix: Array) -> tuple[Array, Array]:
             mine = (0, chunk) if tall else (chunk, 0)
             _add_window(windows[chunk], matrix, rows[mine[0]], columns[mine[1] :])
 
-    run_chunks(len(windows), work, matrix.size)
+    run_chunks(len(windows), work, height * max(width, MIN_ROW_STEPS))
     return _total(rows), _total(columns)
 
 
