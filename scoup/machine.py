@@ -31,7 +31,8 @@ from scoup.errors import ScoupError
 FREE_BYTES = 1 << 22
 # Below this many inner steps, waking a thread costs more than it saves.
 MIN_PARALLEL_STEPS = 1 << 21
-# Of a larger job a thread takes so many at a time: between two turns it may have to wait for Python.
+# Of a larger job a thread takes so many at a time: between two turns it may have to wait for the
+# interpreter.
 MIN_TURN_STEPS = 1 << 21
 # What a tensor on disk may take in a job, on any machine: rows that do not fit are summed up in
 # another order, which changes last digits.
@@ -204,8 +205,7 @@ def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
     mine, *theirs = _separate_cores(helpers + 1)
 
     def help_on(cores: set[int]) -> None:
-        if cores:  # a helper is told again the next time, so that nothing is put back
-            _stay_on(cores)
+        _stay_on(cores)  # until it is told again the next time
         run_next()
 
     futures = [_pool(os.getpid()).submit(help_on, cores) for cores in theirs]
@@ -221,7 +221,7 @@ def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
 
 
 def _separate_cores(count: int) -> list[set[int]]:
-    """Deal the cores of this thread out to ``count`` threads, its own first; empty if too few.
+    """Deal the cores of this thread out to ``count`` threads, its own first; all to each if too few.
 
     Linux wakes a thread on the core of the one that wakes it, and may leave two threads that wait
     for one another on one core for longer than a small fit takes, with another core idle.
@@ -229,7 +229,7 @@ def _separate_cores(count: int) -> list[set[int]]:
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
     here = _core()
     if len(cores) < count or here not in cores:
-        return [set() for _ in range(count)]
+        return [set(cores)] * count
     first = cores.index(here)
     cores = cores[first:] + cores[:first]
     return [set(cores[n::count]) for n in range(count)]
@@ -248,11 +248,8 @@ def _libc() -> ctypes.CDLL:
 
 @contextmanager
 def _on_cores(cores: set[int]) -> Iterator[None]:
-    """Run the body on these cores, or on any if there are none."""
-    if not cores:
-        yield
-        return
-    before = os.sched_getaffinity(0)
+    """Run the body on these cores."""
+    before = os.sched_getaffinity(0) if cores else set()
     _stay_on(cores)
     try:
         yield
@@ -261,8 +258,10 @@ def _on_cores(cores: set[int]) -> Iterator[None]:
 
 
 def _stay_on(cores: set[int]) -> None:
-    with suppress(OSError):  # cores may be taken away at any time
-        os.sched_setaffinity(0, cores)
+    """Keep this thread on these cores; without any, as on systems that do not tell, leave it."""
+    if cores:
+        with suppress(OSError):  # cores may be taken away at any time
+            os.sched_setaffinity(0, cores)
 
 
 @lru_cache(maxsize=1)

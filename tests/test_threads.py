@@ -1,4 +1,4 @@
-"""Work that threads share: every part is done once, on separate cores, and nothing stays changed."""
+"""Work that threads share: each part is done once, on separate cores, and nothing stays changed."""
 
 import os
 from threading import Barrier, get_ident
@@ -76,4 +76,4 @@ def test_a_system_that_does_not_tell_cores_leaves_threads_alone(monkeypatch):
     monkeypatch.setattr(machine, "_core", lambda: -1)
     with kernel_limit(2):
         assert share_out(lambda number: number + 1, range(5)) == [1, 2, 3, 4, 5]
-    assert machine._separate_cores(2) == [set(), set()]
+    assert machine._separate_cores(2) == [set(CORES)] * 2
