@@ -221,8 +221,9 @@ def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
 
 
 def _separate_cores(count: int) -> list[set[int]]:
-    """Deal the cores of this thread out to ``count`` threads, its own first; all to each if too few.
+    """Deal the cores of this thread out to ``count`` threads, its own first.
 
+    If there are too few, each gets all of them.
     Linux wakes a thread on the core of the one that wakes it, and may leave two threads that wait
     for one another on one core for longer than a small fit takes, with another core idle.
     """

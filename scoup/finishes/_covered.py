@@ -56,7 +56,10 @@ class Covered:
         The terms are dropped and their memory, if it is large, is returned to the system first:
         next to factors of all rows there may be no room for it.
         """
-        left_bytes = sum(term.block.values.nbytes for term in self.terms)
+        whole = {id(block) for block in self.data.blocks}  # which stay with their owner
+        parts = [term.block for term in self.terms if id(term.block) not in whole]
+        left_bytes = sum(block.values.nbytes for block in parts)
+        parts.clear()
         self.terms = []
         release(left_bytes, self.data.nbytes)
         masks = tuple(np.zeros(size, dtype=bool) for size in self.data.sizes)
