@@ -120,17 +120,25 @@ def _draw_curve(axes: Axes, who: str, numbers: Numbers, best: float) -> None:
 
 def _look(who: str) -> dict[str, Any]:
     family = next(name for name in FAMILIES if who.startswith(name))
-    kinds = ("none", "refit", "advised", "complete", "own", "Default", "parafac", "compressed")
+    kinds = (
+        "none",
+        "refit",
+        "advised",
+        "complete",
+        "own",
+        "tucker",
+        "Default",
+        "parafac",
+        "compressed",
+    )
     marker = next((n for n, kind in enumerate(kinds) if kind in who), -1) + 1
     line = (
-        (":" if "own start" in who else "--")
-        if family in PEERS
-        else (":" if "own start" in who else "-")
+        (":" if "start" in who else "--") if family in PEERS else (":" if "start" in who else "-")
     )
     return {
         "color": style.COLOURS[FAMILIES[family]],
         "linestyle": line,
-        "marker": "osD^vPX*h"[marker % 9],
+        "marker": "osD^vPX*h<>"[marker % 11],
         "markerfacecolor": "none",
     }
 

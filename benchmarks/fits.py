@@ -56,7 +56,7 @@ def curve(
     """
     coupled = problem(name)
     first = None if own_start else start(coupled, rank, "constraints" in options)
-    init = "parafac" if own_start else "random"
+    init = options.pop("init", "parafac") if own_start else "random"
     spec = FitSpec(rank=rank, init=init, max_iter=sweeps, tol=tol, **options)
 
     def run() -> dict[str, Any]:

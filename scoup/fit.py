@@ -20,7 +20,7 @@ from scoup.records import Array, Clock, Factors, Fit, FitReport, Sample
 from scoup.seeds import generator
 from scoup.solvers import Solution, Step, Stopping, ignore
 from scoup.specs import FitSpec
-from scoup.start import PARAFAC_SWEEPS, Draw, begin, candidates
+from scoup.start import PARAFAC_SWEEPS, TUCKER_SWEEPS, Draw, begin, candidates
 from scoup.terms import Problem, block_losses, model_losses
 from scoup.units import UNIT_HINT, Units
 
@@ -199,6 +199,8 @@ def _compress(
     """
     allowed = getattr(load("scoup.solvers", spec.solver), "COMPRESSIBLE", False)
     mode, sweeps = longest(data), spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
+    if spec.init == "tucker":  # needs few sweeps over all data, and makes its own small problem
+        sweeps = spec.starts * min(spec.max_iter, TUCKER_SWEEPS)
     bounded = Constraints.of(spec.constraints, data).nonnegative
     if not allowed or spec.compress is False or mode is None or mode in bounded:
         return None, starts

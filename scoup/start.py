@@ -30,6 +30,8 @@ CANDIDATES = 4
 CANDIDATE_SWEEPS = 10
 PARAFAC_SWEEPS = 50
 PARAFAC_TOL = 1e-4
+# Sweeps over all data that follow the start of the leading directions, at most in most cases.
+TUCKER_SWEEPS = 10
 # Components whose congruence, or whose relative size, is this close to 1 or to 0 add nothing.
 MAX_DISTANCE = 1e-7
 # Size of new non-negative directions: the tensor is explained without them, and if they were large

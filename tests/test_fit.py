@@ -179,3 +179,16 @@ def test_an_empty_sample_gives_a_fit_of_zeros():
         assert not empty.factors.weights.any()
         assert [len(factor) for factor in empty.factors.flat] == [2, 2, 2]
         assert empty.report.cost == 0
+
+
+def test_few_sweeps_after_a_tucker_start_are_made_without_compression():
+    data, _ = planted((40, 2000, 8), 2, seed=0, noise=0.5)
+    fits = {
+        (init, way): fit(data, FitSpec(rank=2, init=init, compress=way))
+        for init in ("parafac", "tucker")
+        for way in ("auto", True)
+    }
+    whole = [key for key, one in fits.items() if not one.report.compressed]
+    assert whole == [("tucker", "auto")]
+    costs = [one.report.cost for one in fits.values()]
+    assert max(costs) == pytest.approx(min(costs), rel=1e-6)

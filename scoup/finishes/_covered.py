@@ -56,10 +56,8 @@ class Covered:
         The terms are dropped and their memory, if it is large, is returned to the system first:
         next to factors of all rows there may be no room for it.
         """
-        whole = {id(block) for block in self.data.blocks}  # which stay with their owner
-        parts = [term.block for term in self.terms if id(term.block) not in whole]
-        left_bytes = sum(block.values.nbytes for block in parts)
-        parts.clear()
+        kept = {id(block) for block in self.data.blocks}  # by their owner
+        left_bytes = sum(t.block.values.nbytes for t in self.terms if id(t.block) not in kept)
         self.terms = []
         release(left_bytes, self.data.nbytes)
         masks = tuple(np.zeros(size, dtype=bool) for size in self.data.sizes)
