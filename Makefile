@@ -27,7 +27,7 @@ setup: $(STAMP) ## the environment alone, in .venv, with the kernels compiled
 demo: $(STAMP) ## two small files, three components, one figure (20 seconds)
 	$(BIN)/scoup demo
 
-reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (about 12 minutes on 2 cores)
+reproduce: $(STAMP) ## the whole paper: data, fits, experiments, figures, tracking, report (4 to 12 minutes on 2 cores)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG))
 
 # In a separate folder, so that a quick look never overwrites a long run.
@@ -41,7 +41,7 @@ real: $(STAMP) ## the real excerpts in DATA=folder, into build/real/results; fil
 	$(BIN)/python -m scoup.excerpts build/real/results docs/real/leave_two_out.json README.md docs/noise.md docs/results.md
 
 # mypy takes a minute of one core, so it runs beside the tests.
-test: style ## static checks and all tests (about 12 minutes on 2 cores)
+test: style ## static checks and all tests (5 to 12 minutes on 2 cores)
 	$(MAKE) --no-print-directory --jobs 2 types suite
 
 # Snakemake's plugin for Slurm asks its controller at every start, and waits 9 s where that is installed but not running.
