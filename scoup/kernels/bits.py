@@ -14,15 +14,14 @@ from numba import literally
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import add, lane_mask, load, store, zero_lanes
 from scoup.kernels.rows import jit
-from scoup.machine import run_chunks
+from scoup.machine import kernel_threads, run_chunks
 from scoup.records import Array
 
 # Columns that are summed at a time: two sets of sums fill the vector registers.
 WIDTH = 16
 # Bytes of a row whose tables stay in the second-level cache: 4 kB each in double precision.
 TILE_BYTES = 64
-# Chunks of rows: each sets all tables, which takes as long as a few dozen rows do.
-MAX_CHUNKS = 8
+# A chunk of rows sets all tables, which takes as long as a few dozen rows do: one per thread.
 MIN_CHUNK_ROWS = 64
 # Distances and bits of the exchanges that transpose 8 x 8 bits.
 _EXCHANGES = (
@@ -62,7 +61,7 @@ def sum_picked(bits: Array, factor: Array) -> Array:
     """
     rows = read_only(factor)
     out = np.zeros((len(bits), rows.shape[1]), rows.dtype)
-    kernel, size = _sum_rows(WIDTH), max(MIN_CHUNK_ROWS, -(-len(bits) // MAX_CHUNKS))
+    kernel, size = _sum_rows(WIDTH), max(MIN_CHUNK_ROWS, -(-len(bits) // kernel_threads()))
     run_chunks(
         -(-len(bits) // size),
         lambda a, b: kernel(a * size, min(b * size, len(bits)), bits, rows, out),

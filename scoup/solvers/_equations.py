@@ -62,7 +62,8 @@ class Equations:
         term = self._terms[number]
         gram = term.gram(flat, grams, self._position)
         if weight:
-            self._gram = _sum(self._gram, weight * gram) if self._gram.size else weight * gram
+            part = gram if weight == 1 else weight * gram  # one matrix per row is a large array
+            self._gram = _sum(self._gram, part) if self._gram.size else part
         if following and self._as_read is None and term.solves_rows(self._position):
             self._as_read = _AsRead(term, weight, following[0])
             return
