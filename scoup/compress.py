@@ -78,6 +78,19 @@ def pays(data: CoupledData, mode: int, rank: int, sweeps: int) -> bool:
     return length >= 2 * (width + rank) and width <= 8 * rank * sweeps
 
 
+def chosen_mode(data: CoupledData, setting: str | bool, rank: int, sweeps: int) -> int | None:
+    """Return the mode to compress under the setting ``"auto"``, True or False; None for none.
+
+    >>> data = CoupledData(np.ones((2, 15, 2)))
+    >>> [chosen_mode(data, way, rank=3, sweeps=9) for way in ("auto", True, False)]
+    [1, 1, None]
+    """
+    mode = None if setting is False else longest(data)
+    if mode is None or setting is True or pays(data, mode, rank, sweeps):
+        return mode
+    return None
+
+
 def compress(data: CoupledData, mode: int, starts: Sequence[Array] = ()) -> Compression:
     """Compress ``mode``; ``starts`` are (n, F) arrays whose columns the basis must span as well.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scoup import small
-from scoup.compress import Compression, compress, longest, pays
+from scoup.compress import Compression, chosen_mode, compress
 from scoup.constraints import Constraints
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
@@ -129,15 +129,9 @@ def _solve(
     data, terms_units = units.in_range(data)
     constraints = Constraints.of(spec.constraints, data)
     if start is None and on_step is ignore and small.suits(data, spec):
-        with clock("solve"):
-            problem = Problem.of(data, terms_units)
-            solved = small.solve(problem, spec, seed)
-        if solved is not None:
-            with clock("finish"):
-                solution, compressed = solved
-                factors = wrap(solution.flat, data)
-                losses = model_losses(problem.terms, factors)
-            return _Outcome(units, [solution], solution, factors, losses, compressed)
+        outcome = _solve_at_once(data, spec, seed, (units, terms_units), clock)
+        if outcome is not None:
+            return outcome
     with clock("start"):
         starts = candidates(data, spec, seed, units.divide(start) if start else None)
     with clock("compress"):
@@ -163,6 +157,24 @@ def _solve(
             if data.dtype != np.float64:  # compression has lost digits that the loss needs
                 losses = model_losses(Problem.of(data, terms_units).terms, factors)
     return _Outcome(units, solutions, best, factors, losses, short is not None)
+
+
+def _solve_at_once(
+    data: CoupledData, spec: FitSpec, seed: int, units: tuple[Units, Units], clock: Clock
+) -> _Outcome | None:
+    """Make all steps of a small fit in one call, or none; ``units`` are those before and after
+    blocks of extreme size were scaled.
+    """
+    with clock("solve"):
+        problem = Problem.of(data, units[1])
+        solved = small.solve(problem, spec, seed)
+    if solved is None:
+        return None
+    solution, compressed = solved
+    with clock("finish"):
+        factors = wrap(solution.flat, data)
+        losses = model_losses(problem.terms, factors)
+    return _Outcome(units[0], [solution], solution, factors, losses, compressed)
 
 
 def _report(data: CoupledData, spec: FitSpec, outcome: _Outcome, clock: Clock) -> FitReport:
@@ -198,13 +210,11 @@ def _compress(
     stays as it is, since coordinates do not show the sign of a row.
     """
     allowed = getattr(load("scoup.solvers", spec.solver), "COMPRESSIBLE", False)
-    mode, sweeps = longest(data), spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
+    sweeps = spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
     if spec.init == "tucker":  # needs few sweeps over all data, and makes its own small problem
         sweeps = spec.starts * min(spec.max_iter, TUCKER_SWEEPS)
-    bounded = Constraints.of(spec.constraints, data).nonnegative
-    if not allowed or spec.compress is False or mode is None or mode in bounded:
-        return None, starts
-    if spec.compress is not True and not pays(data, mode, spec.rank, sweeps):
+    mode = chosen_mode(data, spec.compress, spec.rank, sweeps) if allowed else None
+    if mode is None or mode in Constraints.of(spec.constraints, data).nonnegative:
         return None, starts
     drawn = [[draw() for draw in draws] for draws in starts]
     short = compress(data, mode, [flat[mode] for flat in chain(*drawn)])

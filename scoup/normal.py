@@ -8,14 +8,11 @@ from numpy.typing import DTypeLike
 from scipy.linalg import lapack
 
 from scoup import kernels
+from scoup.kernels.singular import CUTOFF_EPS, MAX_SCALE_RATIO
 from scoup.records import Array
 
-# Eigenvalues of a scaled Gram matrix below this multiple of F eps are rounding errors.
-CUTOFF_EPS = 10
 # An inverse beyond this share of the range of a type is multiplied in float64.
 MAX_INVERSE = 1e-10
-# Largest ratio of column sizes up to which singular systems get their minimum-norm solution.
-MAX_SCALE_RATIO = 1e3
 # Singular systems that are solved at a time, to save memory.
 SINGULAR_STEP_SYSTEMS = 4096
 

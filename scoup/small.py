@@ -80,9 +80,9 @@ def solve(problem: Problem, spec: FitSpec, seed: int) -> tuple[Solution, bool] |
 
 def _core(data: CoupledData, spec: FitSpec) -> Core:
     """Return which mode is to be compressed, as :mod:`scoup.compress` decides, and to what."""
-    mode = None if spec.compress is False else compress.longest(data)
     sweeps = spec.max_iter + PARAFAC_SWEEPS
-    if mode is None or not (spec.compress is True or compress.pays(data, mode, spec.rank, sweeps)):
+    mode = compress.chosen_mode(data, spec.compress, spec.rank, sweeps)
+    if mode is None:
         return ALL_ROWS
     length = prod(data.shape) // data.shape[mode] + CANDIDATES * spec.rank
     return Core(mode, length + sum(b.shape[1] for b in data.blocks[1:] if mode in b.factors))

@@ -10,10 +10,9 @@ from scoup.kernels.lapack import (
     leading_eigenvectors,
 )
 from scoup.kernels.rows import jit
-from scoup.kernels.singular import pseudoinverse
+from scoup.kernels.singular import CUTOFF_EPS, MAX_SCALE_RATIO, pseudoinverse
 
-# Directions of eigenvectors below these shares count as none, see scoup.normal.
-CUTOFF, MAX_SCALE_RATIO = 10 * np.finfo(np.float64).eps, 1e3
+CUTOFF = CUTOFF_EPS * np.finfo(np.float64).eps
 
 
 @jit

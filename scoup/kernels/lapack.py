@@ -87,9 +87,7 @@ def add_gram(lapack, rows, total):
     >>> total.tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
-    count, width, one = number(rows.shape[0]), number(rows.shape[1]), np.ones(1)
-    lower, plain = letter(76), letter(78)  # L, N
-    call(lapack.dsyrk, (lower, plain, width, count, one, rows, width, one, total, width))
+    _add_products(lapack, rows, total, letter(78), rows.shape[0])  # N
 
 
 @jit
@@ -101,9 +99,14 @@ def add_row_products(lapack, rows, total):
     >>> total.tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
-    count, width, one = number(rows.shape[0]), number(rows.shape[1]), np.ones(1)
-    lower, turned = letter(76), letter(84)  # L, T
-    call(lapack.dsyrk, (lower, turned, count, width, one, rows, width, one, total, count))
+    _add_products(lapack, rows, total, letter(84), rows.shape[1])  # T
+
+
+@jit
+def _add_products(lapack, rows, total, side, depth):
+    """Add products of rows or of columns, each of ``depth`` numbers."""
+    size, inner, width, one = number(len(total)), number(depth), number(rows.shape[1]), np.ones(1)
+    call(lapack.dsyrk, (letter(76), side, size, inner, one, rows, width, one, total, size))
 
 
 @jit

@@ -4,6 +4,11 @@ import numpy as np
 
 from scoup.kernels.rows import jit
 
+# Eigenvalues of a scaled Gram matrix below this multiple of F eps are rounding errors.
+CUTOFF_EPS = 10
+# Largest ratio of column sizes up to which singular systems get their minimum-norm solution.
+MAX_SCALE_RATIO = 1e3
+
 
 @jit
 def solve_singular(gram, rhs, cutoff, max_scale_ratio, factor):

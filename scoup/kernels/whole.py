@@ -127,7 +127,7 @@ def _square_root(lapack, long):
     for r in range(size):
         for c in range(r, size):
             root[r, c] *= scale[r] * scale[c]
-    diagonal, regular = np.empty(size), True
+    diagonal = np.empty(size)
     for r in range(size):
         diagonal[r] = root[r, r]
     regular = cholesky(lapack, root)

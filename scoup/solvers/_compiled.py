@@ -200,9 +200,9 @@ def lay_out(problem: Problem, core: Core = ALL_ROWS) -> tuple[layout.Blocks, Arr
         line = [is_sparse, order, longest, values[-1].size, *starts, triangular, *term.factors]
         table.append([*line, *padding])
     numbers = [(term.weight, term.norm2, ldexp(1.0, -term.exponent)) for term in terms]
-    numbers_of_cells = _joined(values)
+    joined = _joined(values)
     blocks = layout.Blocks(
-        read_only(numbers_of_cells),
+        read_only(joined),
         read_only(_joined(coords[1:] or coords)),
         np.array(table, np.int64),
         np.array(numbers),
@@ -210,7 +210,7 @@ def lay_out(problem: Problem, core: Core = ALL_ROWS) -> tuple[layout.Blocks, Arr
         np.concatenate([[0], np.cumsum(sizes)]),
         np.array([position in problem.constraints.nonnegative for position in range(len(sizes))]),
     )
-    return blocks, numbers_of_cells
+    return blocks, joined
 
 
 def _joined(parts: Sequence[Array]) -> Array:
