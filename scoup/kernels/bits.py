@@ -13,14 +13,14 @@ from numba import literally
 
 from scoup.kernels.fibres import read_only
 from scoup.kernels.lanes import add, lane_mask, load, store, zero_lanes
-from scoup.kernels.rows import jit
+from scoup.kernels.rows import empty_lines, jit
 from scoup.machine import kernel_threads, run_chunks
 from scoup.records import Array
 
 # Columns that are summed at a time: two sets of sums fill the vector registers.
 WIDTH = 16
-# Bytes of a row whose tables stay in the second-level cache: 4 kB each in double precision.
-TILE_BYTES = 64
+# Bytes of a row whose tables stay in the first-level cache: 4 kB each in double precision.
+TILE_BYTES = 8
 # A chunk of rows sets all tables, which takes as long as a few dozen rows do: one per thread.
 MIN_CHUNK_ROWS = 64
 # Distances and bits of the exchanges that transpose 8 x 8 bits.
@@ -32,12 +32,19 @@ _EXCHANGES = (
 
 
 def pack_bits(mask: Array) -> Array:
-    """Pack a boolean matrix (n, m) into bytes (n, m / 8 rounded up), lowest bit first.
+    """Pack rows of booleans (..., n, m) into bytes (n, m / 8 rounded up), lowest bit first.
 
     >>> pack_bits(np.array([[True, False, True]])).tolist()
     [[5]]
     """
-    return read_only(np.packbits(mask, axis=1, bitorder="little"))
+    out = np.empty((*mask.shape[:-1], -(-mask.shape[-1] // 8)), np.uint8)
+
+    def work(first: int, last: int) -> None:
+        rows = np.ascontiguousarray(mask[first:last])  # numpy packs others one bit at a time
+        out[first:last] = np.packbits(rows, axis=-1, bitorder="little")
+
+    run_chunks(len(mask), work, mask.size)
+    return read_only(out.reshape(-1, out.shape[-1]))
 
 
 def transpose_bits(bits: Array, columns: int) -> Array:
@@ -47,7 +54,7 @@ def transpose_bits(bits: Array, columns: int) -> Array:
     [[1], [0], [1]]
     """
     out = np.empty((8 * bits.shape[1], -(-len(bits) // 8)), np.uint8)
-    _transpose(bits, out)
+    run_chunks(bits.shape[1], lambda a, b: _transpose(a, b, bits, out), 8 * bits.size)
     return read_only(out[:columns])
 
 
@@ -60,7 +67,7 @@ def sum_picked(bits: Array, factor: Array) -> Array:
     [[5.0]]
     """
     rows = read_only(factor)
-    out = np.zeros((len(bits), rows.shape[1]), rows.dtype)
+    out = np.empty((len(bits), rows.shape[1]), rows.dtype)
     kernel, size = _sum_rows(WIDTH), max(MIN_CHUNK_ROWS, -(-len(bits) // kernel_threads()))
     run_chunks(
         -(-len(bits) // size),
@@ -71,9 +78,9 @@ def sum_picked(bits: Array, factor: Array) -> Array:
 
 
 @jit
-def _transpose(bits, out):
-    """Transpose 8 x 8 bits at a time: exchange bits at distance 1, then pairs, then fours."""
-    for t in range(bits.shape[1]):
+def _transpose(first, last, bits, out):
+    """Transpose some columns, 8 x 8 bits at a time: exchange bits at distance 1, pairs, fours."""
+    for t in range(first, last):
         for i in range(out.shape[1]):
             square = np.uint64(0)
             for row in range(8 * i, min(8 * i + 8, len(bits))):
@@ -103,12 +110,12 @@ def _set_tables(width, span, factor, column, tables):
 
 @cache
 def _sum_rows(width: int) -> Callable[..., Any]:
-    """``out[i] += sum over the bits of row i of the rows of the factor`` for i in a range."""
+    """``out[i] = sum over the bits of row i of the rows of the factor`` for i in a range."""
 
     @jit
     def kernel(first, last, bits, factor, out):
         whole, size = lane_mask(width, width), bits.shape[1]
-        tables = np.empty((32 * min(size, TILE_BYTES), width), out.dtype)
+        tables = empty_lines(32 * min(size, TILE_BYTES), width, out)
         for c in range(0, factor.shape[1], width):
             mask = lane_mask(width, factor.shape[1] - c)
             for low in range(0, size, TILE_BYTES):
@@ -116,7 +123,9 @@ def _sum_rows(width: int) -> Callable[..., Any]:
                 _set_tables(width, (low, high), factor, c, tables)
                 for i in range(first, last):
                     # Two sums, of the low and the high bits: additions do not wait for each other.
-                    even, odd = load(out, i, c, mask), zero_lanes(mask, out)
+                    even, odd = zero_lanes(mask, out), zero_lanes(mask, out)
+                    if low > 0:
+                        even = load(out, i, c, mask)
                     for t in range(low, high):
                         byte, at = np.int64(bits[i, t]), 32 * (t - low)
                         even = add(even, load(tables, at + (byte & 15), 0, whole))

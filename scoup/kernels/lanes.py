@@ -69,7 +69,8 @@ def _address(
     """Return the pointer to element ``index`` of a C-contiguous array, and its alignment."""
     struct = context.make_array(kind)(context, builder, array)
     pointer = cgutils.get_item_pointer(context, builder, kind, struct, index, wraparound=False)
-    return pointer, ir.Constant(ir.IntType(32), kind.dtype.bitwidth // 8)
+    bits = 8 if kind.dtype == types.boolean else kind.dtype.bitwidth
+    return pointer, ir.Constant(ir.IntType(32), bits // 8)
 
 
 @intrinsic(prefer_literal=True)
@@ -130,6 +131,20 @@ def store(typing_context, array, row, column, mask, value):
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, mask, value), build
+
+
+@intrinsic
+def keep_known(typing_context, known, row, column, value):
+    """Return ``value`` where the booleans ``known[row, column:]`` are true, zero elsewhere."""
+
+    def build(context, builder, signature, args):
+        pointer, align = _address(context, builder, known, args[0], [args[1], args[2]])
+        vector = ir.VectorType(ir.IntType(8), value.width)
+        flags = builder.load(builder.bitcast(pointer, vector.as_pointer()), align=align.constant)
+        chosen = builder.icmp_unsigned("!=", flags, ir.Constant(vector, None))
+        return builder.select(chosen, args[3], ir.Constant(args[3].type, None))
+
+    return value(known, types.int64, types.int64, value), build
 
 
 @intrinsic

@@ -5,17 +5,26 @@ from functools import reduce
 from math import fsum, ldexp, prod
 
 import numpy as np
-from numba import njit
 
 from scoup.kernels.fibres import read_only
-from scoup.kernels.lanes import add_scaled, lane_mask, load, scale, store, widen
+from scoup.kernels.lanes import (
+    add_product,
+    add_scaled,
+    keep_known,
+    lane_mask,
+    load,
+    scale,
+    sum_lanes,
+    widen,
+    zero_lanes,
+)
 from scoup.kernels.rows import jit
 from scoup.machine import run_chunks
 from scoup.records import Array
 
 # Neighbouring cells that are computed at a time: their products of factors stay in cache, and the
-# residuals of some of them in registers.
-TILE_CELLS, WIDTH = 1 << 11, 16
+# residuals of some of them in four rows in registers.
+TILE_CELLS, WIDTH = 1 << 11, 8
 _NO_MASK = read_only(np.empty((0, 0), np.bool_))
 
 
@@ -38,7 +47,7 @@ def squared_error(
     )
     cells = read_only(values).reshape(len(left), -1)
     known = _NO_MASK if mask is None else read_only(mask).reshape(cells.shape)
-    model = read_only(left), read_only(doubles[middle]), read_only(right)
+    model = read_only(-left), read_only(doubles[middle]), read_only(right)
     parts, unit = np.zeros(-(-cells.shape[1] // TILE_CELLS)), ldexp(1.0, -exponent)
     run_chunks(
         parts.size,
@@ -66,16 +75,14 @@ def _set_squares(tiles, cells, known, unit, model, parts):
 def _squares(span, cells, known, unit, model):
     """Add up the squared residuals of some columns of all rows."""
     left, middle, right = model
-    first, size, rank = span[0], span[1] - span[0], left.shape[1]
-    products, errors = np.empty((rank, size)), np.empty((1, size))
-    _set_products(first, middle, right, products)
-    total = 0.0
-    for p in range(len(left)):
-        _set_errors((p, first), cells, unit, left, products, errors)
-        if known.size:
-            total += _sum_known(errors[0], known[p, first : first + size])
-        else:
-            total += _sum_squares(errors[0])
+    products = np.empty((left.shape[1], span[1] - span[0]))
+    _set_products(span[0], middle, right, products)
+    fours, whole = len(left) // 4 * 4, products.shape[1] // WIDTH * WIDTH
+    total = _squares_of_rest((span[0], whole), cells, known, unit, left, products)
+    for p in range(0, fours, 4):
+        total += _squares_of_four((p, span[0], whole), cells, known, unit, left, products)
+    for p in range(fours, len(left)):
+        total += _squares_of_one((p, span[0], whole), cells, known, unit, left, products)
     return total
 
 
@@ -92,34 +99,52 @@ def _set_products(first, middle, right, products):
 
 
 @jit
-def _set_errors(corner, cells, unit, left, products, errors):
-    """Set the residuals of a tile of a row; those of a vector stay in registers."""
-    (p, first), (rank, size) = corner, products.shape
-    whole, vectors = lane_mask(WIDTH, WIDTH), size // WIDTH * WIDTH
-    for t in range(0, vectors, WIDTH):
-        total = scale(unit, widen(load(cells, p, first + t, whole)))
-        for f in range(rank):
-            total = add_scaled(total, -left[p, f], load(products, f, t, whole))
-        store(errors, 0, t, whole, total)
-    for t in range(vectors, size):
-        error = unit * np.float64(cells[p, first + t])
-        for f in range(rank):
-            error -= left[p, f] * products[f, t]
-        errors[0, t] = error
+def _squares_of_four(part, cells, known, unit, left, products):
+    """Add up those of four rows, which share the products of factors; ``left`` is negative."""
+    (p, first, size), mask = part, lane_mask(WIDTH, WIDTH)
+    sums = zero_lanes(mask, products)
+    for t in range(0, size, WIDTH):
+        column = first + t
+        a = scale(unit, widen(load(cells, p, column, mask)))
+        b = scale(unit, widen(load(cells, p + 1, column, mask)))
+        d = scale(unit, widen(load(cells, p + 2, column, mask)))
+        e = scale(unit, widen(load(cells, p + 3, column, mask)))
+        for f in range(len(products)):
+            product = load(products, f, t, mask)
+            a, b = add_scaled(a, left[p, f], product), add_scaled(b, left[p + 1, f], product)
+            d, e = add_scaled(d, left[p + 2, f], product), add_scaled(e, left[p + 3, f], product)
+        if known.size:
+            a, b = keep_known(known, p, column, a), keep_known(known, p + 1, column, b)
+            d, e = keep_known(known, p + 2, column, d), keep_known(known, p + 3, column, e)
+        sums = add_product(add_product(sums, a, a), b, b)
+        sums = add_product(add_product(sums, d, d), e, e)
+    return sum_lanes(sums)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _sum_known(errors, known):
-    total = 0.0
-    for t in range(errors.size):
-        error = errors[t] if known[t] else 0.0
-        total += error * error
-    return total
+@jit
+def _squares_of_one(part, cells, known, unit, left, products):
+    """Add up those of one row."""
+    (p, first, size), mask = part, lane_mask(WIDTH, WIDTH)
+    sums = zero_lanes(mask, products)
+    for t in range(0, size, WIDTH):
+        error = scale(unit, widen(load(cells, p, first + t, mask)))
+        for f in range(len(products)):
+            error = add_scaled(error, left[p, f], load(products, f, t, mask))
+        if known.size:
+            error = keep_known(known, p, first + t, error)
+        sums = add_product(sums, error, error)
+    return sum_lanes(sums)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _sum_squares(errors):
-    total = 0.0
-    for t in range(errors.size):
-        total += errors[t] * errors[t]
+@jit
+def _squares_of_rest(part, cells, known, unit, left, products):
+    """Add up those of all rows in the columns that fill no vector."""
+    (first, whole), total = part, 0.0
+    for p in range(len(left)):
+        for t in range(whole, products.shape[1]):
+            error = unit * np.float64(cells[p, first + t])
+            for f in range(len(products)):
+                error += left[p, f] * products[f, t]
+            if not known.size or known[p, first + t]:
+                total += error * error
     return total

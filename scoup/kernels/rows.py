@@ -76,6 +76,17 @@ def padded_zeros(rows: int, rank: int, dtype: Any) -> Any:
     return buffer[first : first + rows * columns].reshape(rows, columns)
 
 
+@jit
+def empty_lines(count, width, like):
+    """Return a matrix of the type of ``like`` whose rows start on cache lines, if whole lines.
+
+    A vector that two lines share takes two loads.
+    """
+    numbers = np.empty(count * width + CACHE_LINE_BYTES // like.itemsize, like.dtype)
+    first = -numbers.ctypes.data % CACHE_LINE_BYTES // like.itemsize
+    return numbers[first : first + count * width].reshape(count, width)
+
+
 @cache
 def matrix_rows(width: int) -> Callable[..., Any]:
     """Sparse matrix times factor: ``out[i] = sum_t values[t] leaf[leaves[t]]``."""

@@ -110,9 +110,8 @@ def _as_three_way(values: Array, mode: int) -> Array:
 
 def _packed(mask: Array) -> tuple[Array, Array]:
     """Pack a mask (pre, n, post) by rows of the middle mode, and by all others; a bit per cell."""
-    n = mask.shape[1]
-    by_others = kernels.pack_bits(mask.transpose(0, 2, 1).reshape(-1, n))
-    return kernels.transpose_bits(by_others, n), by_others
+    by_others = kernels.pack_bits(mask.transpose(0, 2, 1))
+    return kernels.transpose_bits(by_others, mask.shape[1]), by_others
 
 
 def _contract_rest(partial: Array, factors: Sequence[Array], longest: int, mode: int) -> Array:
