@@ -126,7 +126,8 @@ $(PACKAGES): envs/requirements.txt envs/uv.txt
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable .
 	@touch $@
 
-# Apart from the packages, so that static checks need not wait for the compiler.
-$(STAMP): $(PACKAGES)
+# Apart from the packages, so that static checks need not wait for the compiler. When a kernel has
+# changed, numba would keep the old code of its callers.
+$(STAMP): $(PACKAGES) $(wildcard scoup/kernels/*.py)
 	$(BIN)/python -m scoup.warm
 	@touch $@
