@@ -22,8 +22,7 @@ from scoup.kernels.rows import jit
 from scoup.machine import run_chunks
 from scoup.records import Array
 
-# Neighbouring cells that are computed at a time: their products of factors stay in cache, and the
-# residuals of some of them in four rows in registers.
+# Neighbouring cells whose products of factors stay in cache, and those of a row in registers.
 TILE_CELLS, WIDTH = 1 << 11, 8
 _NO_MASK = read_only(np.empty((0, 0), np.bool_))
 
@@ -74,15 +73,15 @@ def _set_squares(tiles, cells, known, unit, model, parts):
 @jit
 def _squares(span, cells, known, unit, model):
     """Add up the squared residuals of some columns of all rows."""
-    left, middle, right = model
-    products = np.empty((left.shape[1], span[1] - span[0]))
-    _set_products(span[0], middle, right, products)
+    (left, middle, right), first = model, span[0]
+    products = np.empty((left.shape[1], span[1] - first))
+    _set_products(first, middle, right, products)
     fours, whole = len(left) // 4 * 4, products.shape[1] // WIDTH * WIDTH
-    total = _squares_of_rest((span[0], whole), cells, known, unit, left, products)
+    total = _squares_of_rest((first, whole), cells, known, unit, left, products)
     for p in range(0, fours, 4):
-        total += _squares_of_four((p, span[0], whole), cells, known, unit, left, products)
+        total += _squares_of_four((p, first, whole), cells, known, unit, left, products)
     for p in range(fours, len(left)):
-        total += _squares_of_one((p, span[0], whole), cells, known, unit, left, products)
+        total += _squares_of_one((p, first, whole), cells, known, unit, left, products)
     return total
 
 
