@@ -13,6 +13,7 @@ from scoup import kernels, pipeline
 from scoup.block import HeldOut
 from scoup.coupled import CoupledData
 from scoup.estimators import CMTF, SCOUP
+from scoup.fit import fit
 from scoup.kernels import model_at
 from scoup.kernels.rows import VECTOR_WIDTHS
 from scoup.machine import one_thread
@@ -85,15 +86,21 @@ def _warm_small_and_sparse(dense: Array) -> None:
 
 
 def load() -> None:
-    """Run a small fit, dense and sparse: the kernels of most jobs are then in this process.
+    """Run a small fit, dense and sparse, and one with missing cells: the kernels of most jobs are
+    then in this process.
 
-    The first call of a kernel takes numba half a second, even if it has been compiled before.
+    The first call of a kernel takes numba half a second, even if it has been compiled before; the
+    times of jobs would be those of loading.
     """
-    dense = generator(0, "warm").standard_normal((9, 20, 8))
+    dense = generator(0, "warm").standard_normal((9, 1000, 8))
+    small = dense[:, :20]
     plan = PlanSpec(rank=2, sampling=1.5, repetitions=2, finish="complete", max_iter=2)
     with one_thread():
-        for tensor in (dense, SparseTensor.from_dense(dense * (dense > 1))):
+        for tensor in (small, SparseTensor.from_dense(small * (small > 1))):
             pipeline.run(CoupledData(tensor, {0: [dense[:, 0]]}), plan, seed=0)
+        incomplete = CoupledData(dense, {0: [dense[:, 0]]}, dense > -1)
+        for solver in ("als", "cd"):
+            fit(incomplete, plan.replace(solver=solver), seed=0)
 
 
 if __name__ == "__main__":
