@@ -112,7 +112,7 @@ def _system(factor: Array, rhs: Array, gram: Array) -> tuple[Array, Array]:
     if gram.ndim == 2:
         system = gram * (factor.T @ factor)
     else:
-        system = np.einsum("if,ig,ifg->fg", factor, factor, gram, optimize=True)
+        system = np.einsum("ifg,ifg->fg", factor[:, :, None] * factor[:, None], gram)
     return np.asarray(system, dtype=np.float64), target
 
 

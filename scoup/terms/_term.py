@@ -84,7 +84,7 @@ class Term:
             products = gram * grams[position]
             model, squares = float(products.sum()), float(np.abs(products).sum())
         else:
-            model = float(np.einsum("if,ifg,ig->", factor, gram, factor, optimize=True))
+            model = kernels.inner((factor[:, None] @ gram)[:, 0], factor)
             squares = factor.shape[1] * float(np.einsum("if,iff,if->", factor, gram, factor))
         if not squares <= MAX_CANCELLATION * self.norm2:
             return self.residual_loss([flat[k] for k in self.factors])
