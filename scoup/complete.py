@@ -38,7 +38,7 @@ def begin(
         flat, matching = matched(fits, samples, data, spec, clock)
         covered = scaled(flat, matching, data, spec, clock)
         order = complete.begin(covered, flat)
-        covered.terms = []
+        covered.drop()
         facts = {name: getattr(matching, name) for name in MATCHING_FACTS}
         return _advanced(Round(flat, order, {}, facts), [], data, spec, shares=True)
 

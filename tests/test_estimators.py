@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scoup import CMTF, SCOUP, CoupledData, ScoupError, ScoupWarning, SparseTensor
-from scoup.factors import factor_match_score
 from scoup.fit import fit_repetition
+from scoup.match import factor_match_score
 from scoup.merge import merge
 from scoup.records import Labels
 from scoup.specs import FitSpec, MergeSpec

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoup import Factors, ScoupError
-from scoup.factors import congruence, factor_match_score, match, matrix_of, tensor_of, unwrap, wrap
+from scoup.factors import matrix_of, tensor_of, unwrap, wrap
+from scoup.match import congruence, factor_match_score, match
 from tests.planted import cp, planted, problems, starts
 
 few = settings(max_examples=30, deadline=None)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from scoup import CMTF, CoupledData, Factors, Observed, ScoupError, SparseTensor
-from scoup.factors import factor_match_score, wrap
+from scoup.factors import wrap
 from scoup.fit import fit, fit_repetition, repetition_seed
+from scoup.match import factor_match_score
 from scoup.records import Sample
 from scoup.specs import FitSpec
 from tests.planted import planted, starts

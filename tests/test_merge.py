@@ -8,11 +8,13 @@ import pytest
 
 from benchmarks import merging
 from scoup import SCOUP, CoupledData
-from scoup.factors import congruence, factor_match_score, match, unwrap, wrap
+from scoup.constraints import Constraints
+from scoup.factors import unwrap, wrap
 from scoup.finishes import complete, none, prune, refit
 from scoup.finishes._covered import Covered
 from scoup.fit import fit
 from scoup.listing import load, members
+from scoup.match import congruence, factor_match_score, match
 from scoup.merge import merge, merge_each
 from scoup.merges import _repetitions, authors, joint, paper
 from scoup.merges._shared import common_rows, sampled_rows
@@ -20,8 +22,9 @@ from scoup.metrics import cost, explained_share, output_size, relative_cost, zer
 from scoup.records import Factors, Fit, Sample
 from scoup.sample import draw
 from scoup.scale import rescale, scaled_cost, scaled_costs
+from scoup.solvers import als
 from scoup.specs import FitSpec, MergeSpec, SampleSpec
-from scoup.terms import terms_of
+from scoup.terms import grams_of, terms_of
 from tests.planted import as_sparse, hide, planted, starts
 
 MERGES, FINISHES = members("scoup.merges"), members("scoup.finishes")
@@ -101,6 +104,26 @@ def test_paper_merge_is_algorithm_3_as_printed():
         masks = Covered(data, matching.rows).expand(flat)
         assert matching.consistent
         assert covered_score(wrap(flat, data, masks), truth) > 0.99
+
+
+@pytest.mark.parametrize("constraints", [None, "nonnegative"])
+@pytest.mark.parametrize("hidden", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(3))
+def test_sweeps_over_covered_rows_are_those_of_the_plain_path(seed, hidden, constraints):
+    data, _ = planted((12, 40, 9), 3, seed, noise=0.5)
+    rng = np.random.default_rng(seed)
+    rows = tuple(np.sort(rng.choice(n, 1 + n // 2, replace=False)) for n in data.sizes)
+    flat = [np.abs(rng.standard_normal((len(index), 3))) for index in rows]
+    for form in (data, *as_sparse(data)) if not hidden else (hide(data, hidden, seed),):
+        covered = Covered(form, rows, Constraints.of(constraints, form))
+        swept, plain = list(flat), list(flat)
+        covered.sweep(swept, 3)
+        grams = grams_of(plain)
+        for _ in range(3):
+            als.sweep(covered.terms, plain, grams, update=covered.updates)
+        assert not np.allclose(swept[0], flat[0])
+        for one, other in zip(swept, plain, strict=True):
+            assert np.allclose(one, other, rtol=1e-7, atol=1e-9 * np.abs(other).max())
 
 
 def test_paper_merge_by_hand():

@@ -9,11 +9,12 @@ from scipy.sparse import csr_array
 
 from scoup import CMTF, SCOUP, CoupledData, ScoupError
 from scoup.constraints import Constraints
-from scoup.factors import factor_match_score, unwrap, wrap
+from scoup.factors import unwrap, wrap
 from scoup.fit import fit
 from scoup.kernels import solve_nonnegative
 from scoup.kernels.nonnegative import SWEEP_GAIN
 from scoup.listing import load, members
+from scoup.match import factor_match_score
 from scoup.merge import merge
 from scoup.metrics import cost
 from scoup.scale import rescale, scaled_cost

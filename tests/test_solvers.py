@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from scoup import CMTF, ScoupError, solvers
 from scoup.block import Block
-from scoup.factors import factor_match_score, khatri_rao, wrap
+from scoup.factors import khatri_rao, wrap
 from scoup.listing import load, members
+from scoup.match import factor_match_score
 from scoup.metrics import cost
 from scoup.normal import pseudoinverse, solve_normal
 from scoup.solvers import Stopping, als, opt

@@ -9,12 +9,12 @@ from scoup.coupled import CoupledData
 from scoup.machine import release
 from scoup.records import Array
 from scoup.restrict import restrict
-from scoup.solvers import als
-from scoup.terms import Term, block_losses, grams_of, terms_of
+from scoup.solvers import Stopping, als
+from scoup.terms import Problem, Term, block_losses, grams_of
 
 
 class Covered:
-    """The covered ``rows`` of each factor, the ``terms`` of the data on them, and ``constraints``.
+    """The covered ``rows`` of each factor, the ``problem`` that they pose, and ``constraints``.
 
     Elsewhere the model is zero, so nothing more is needed to scale or refit it.
 
@@ -33,16 +33,23 @@ class Covered:
     ) -> None:
         self.data, self.rows, self.constraints = data, rows, constraints
         self.updates = als.exact_updates(constraints, len(data.sizes))
-        self.terms: list[Term] = terms_of(data if self._is_whole() else restrict(data, rows))
+        part = data if self._is_whole() else restrict(data, rows)
+        self.problem = Problem.of(part, constraints=constraints)
         self._outside = [
             max(block.norm2 - term.norm2, 0.0)
             for block, term in zip(data.blocks, self.terms, strict=True)
         ]
 
+    @property
+    def terms(self) -> list[Term]:
+        """The terms of the data on the covered rows."""
+        return self.problem.terms
+
     def sweep(self, flat: list[Array], sweeps: int) -> None:
         """Make ALS sweeps over the covered rows, in place."""
+        costs, reason = als.compiled_sweeps(self.problem, flat, Stopping(sweeps, 0.0), self.updates)
         grams = grams_of(flat)
-        for _ in range(sweeps):
+        for _ in range(0 if reason else sweeps - len(costs)):
             als.sweep(self.terms, flat, grams, update=self.updates)
 
     def losses(self, flat: Sequence[Array]) -> list[float]:
@@ -53,12 +60,12 @@ class Covered:
     def expand(self, flat: list[Array]) -> tuple[Array, ...]:
         """Put the covered rows into whole factors, in place; return which rows were covered.
 
-        The terms are dropped and their memory, if it is large, is returned to the system first:
+        The data on them is dropped and its memory, if it is large, returned to the system first:
         next to factors of all rows there may be no room for it.
         """
         kept = {id(block) for block in self.data.blocks}  # by their owner
         left_bytes = sum(t.block.values.nbytes for t in self.terms if id(t.block) not in kept)
-        self.terms = []
+        self.drop()
         release(left_bytes, self.data.nbytes)
         masks = tuple(np.zeros(size, dtype=bool) for size in self.data.sizes)
         for position, (mask, rows) in enumerate(zip(masks, self.rows, strict=True)):
@@ -73,7 +80,12 @@ class Covered:
         """Cover all rows, with zeros where no repetition was, in place."""
         self.expand(flat)
         self.rows = tuple(np.arange(size) for size in self.data.sizes)
-        self.terms, self._outside = terms_of(self.data), [0.0] * len(self.data.blocks)
+        self.problem = Problem.of(self.data, constraints=self.constraints)
+        self._outside = [0.0] * len(self.data.blocks)
+
+    def drop(self) -> None:
+        """Release the data on the covered rows, which is not needed again."""
+        del self.problem
 
     def _is_whole(self) -> bool:
         sizes = self.data.sizes

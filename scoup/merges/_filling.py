@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoup.coupled import CoupledData
-from scoup.factors import column_norms, directions, scale_columns, unwrap
+from scoup.factors import column_norms, scale_columns, unwrap
+from scoup.match import directions
 from scoup.merges._shared import (
     Matching,
     common_rows,

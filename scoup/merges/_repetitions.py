@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, tee
+from math import prod
 
 import numpy as np
 
 from scoup import kernels
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
-from scoup.factors import column_norms, directions, match, scale_columns, unwrap
+from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.finishes._covered import Covered
-from scoup.machine import Item, Outcome, share_out
+from scoup.machine import MIN_PARALLEL_STEPS, Item, Outcome, share_out
+from scoup.match import directions, match
 from scoup.merges import authors, paper
 from scoup.merges._filling import fill, pieces_of
 from scoup.merges._shared import (
@@ -100,6 +102,9 @@ class Repetitions:
         self._candidate_bytes = candidate_bytes = sum(rows.size for rows in self.rows) * row_bytes
         # 0 if a single one is large.
         self._candidates_at_once = int(MAX_CANDIDATES_SHARE * data.nbytes / max(candidate_bytes, 1))
+        stored, rows = data.nbytes // data.dtype.itemsize, self.rows[: data.ndim]
+        cells = min(prod(index.size for index in rows), stored)
+        self._is_light = cells * self.factors[0].rank < MIN_PARALLEL_STEPS
         self._kept_rows: dict[int, list[Array]] = {}
         numbers = range(len(samples))
         self._norms = self.each_candidate(
@@ -117,19 +122,17 @@ class Repetitions:
     def each(self, work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
         """Return ``work`` of every item: several at a time, unless that takes too much memory.
 
-        What reads from disk is done in turn, too: a pass over shards is one at a time.
+        What reads from disk is done in turn, too: a pass over shards is one at a time. And so is
+        light work, which is mostly Python: threads would wait for one another.
         """
-        if self.data.blocks[0].is_streamed or self._candidates_at_once < 1:
+        if self._is_light or self.data.blocks[0].is_streamed or self._candidates_at_once < 1:
             return [work(item) for item in items]
         return share_out(work, items)
 
     def each_candidate(
         self, work: Callable[[Item], Outcome], items: Iterable[Item]
     ) -> list[Outcome]:
-        """Do the same with work on the rows of candidates alone, if they are many.
-
-        What is done with few is mostly Python, for which threads would wait for one another.
-        """
+        """Do the same with work on the rows of candidates alone: with few of them it is light."""
         if self._candidate_bytes < MIN_SHARED_BYTES:
             return [work(item) for item in items]
         return self.each(work, items)

@@ -7,8 +7,9 @@ from math import prod
 import numpy as np
 
 from scoup.coupled import CoupledData
-from scoup.factors import column_norms, cosines, match
+from scoup.factors import column_norms
 from scoup.finishes._covered import Covered
+from scoup.match import cosines, match
 from scoup.records import Array, Factors, Fit, Sample
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 
 from scoup.errors import NotFittedError, ScoupError
 from scoup.estimators import CMTF, SCOUP
-from scoup.factors import congruence, factor_match_score, upright
-from scoup.factors import match as match_columns
+from scoup.factors import upright
 from scoup.interop import WEIGHTS, to_frames
+from scoup.match import congruence, factor_match_score
+from scoup.match import match as match_columns
 from scoup.palette import SIMULATED
 from scoup.plot import style
 from scoup.plot.door import Axes, Figure, MaxNLocator

@@ -64,7 +64,7 @@ def solve(
     >>> solve(Problem.of(CoupledData(np.ones((2, 2, 2)))), start, Stopping(10, 1e-6)).stop
     'exact'
     """
-    costs, reason = _compiled_sweeps(problem, flat, stopping, update)
+    costs, reason = compiled_sweeps(problem, flat, stopping, [update])
     if reason or len(costs) == stopping.max_iter:
         return Solution(flat, costs, reason or "max_iter")
     strides, bounds = None, problem.constraints
@@ -88,16 +88,22 @@ def solve(
     return Solution(flat, costs, reason or "max_iter")
 
 
-def _compiled_sweeps(
-    problem: Problem, flat: list[Array], stopping: Stopping, update: Update
+def compiled_sweeps(
+    problem: Problem, flat: list[Array], stopping: Stopping, updates: Sequence[Update]
 ) -> tuple[list[float], str]:
     """Make the sweeps over a small problem in one compiled call; see :mod:`scoup.kernels.loop`.
 
     Return the costs and why it stopped, '' if there is more to do: where a problem is large,
-    incomplete or ill-conditioned.
+    incomplete or ill-conditioned, or ``updates`` are others than least squares.
+
+    >>> from scoup.coupled import CoupledData
+    >>> flat, stopping = [np.ones((2, 1)) for _ in range(3)], Stopping(9, 1e-6)
+    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 5.0)))
+    >>> compiled_sweeps(problem, flat, stopping, [least_squares])
+    ([0.0], 'exact')
     """
     rank, same_type = flat[0].shape[1], flat[0].dtype == problem.data.dtype
-    if update is not least_squares or not same_type or not _compiled.suits(problem, rank):
+    if {*updates} != {least_squares} or not same_type or not _compiled.suits(problem, rank):
         return [], ""
     return _compiled.sweep(problem, flat, stopping, limits_for(problem, stopping, rank))
 

@@ -149,7 +149,7 @@ def test_halves_share_no_row_of_the_mode_that_is_split():
 
 
 def test_agreement_is_the_factor_match_score_in_parts():
-    from scoup.factors import factor_match_score
+    from scoup.match import factor_match_score
 
     rng = np.random.default_rng(0)
     one, other = ([rng.standard_normal((7, 3)) for _ in range(3)] for _ in range(2))

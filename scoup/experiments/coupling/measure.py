@@ -12,7 +12,8 @@ from scoup.evidence import Claim, Context, Measure, Metric, pick
 from scoup.experiments._images import dense
 from scoup.experiments._records import Inputs, Outcome
 from scoup.experiments.coupling import Spec
-from scoup.factors import factor_match_score, tensor_of
+from scoup.factors import tensor_of
+from scoup.match import factor_match_score
 from scoup.records import Array
 from scoup.seeds import generator
 from scoup.specs import PlanSpec

@@ -15,9 +15,9 @@ from scoup import metrics
 from scoup.coupled import CoupledData
 from scoup.errors import ScoupError
 from scoup.experiments.rank import FoldCount, HiddenShare
-from scoup.factors import congruence, match
 from scoup.fit import fit
 from scoup.holdout import hold_out
+from scoup.match import congruence, match
 from scoup.records import Array, Factors, Fit
 from scoup.seeds import generator
 from scoup.specs import Count, FitSpec, check
