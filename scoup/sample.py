@@ -221,7 +221,7 @@ def _repetition(
         remaining[shared] = 0.0
         rng = generator(seed, "repetition", k, position)
         drawn = draw_biased(remaining, counts.sampled - counts.common, rng)
-        indices.append(np.union1d(shared, drawn))
+        indices.append(np.sort(np.concatenate([shared, drawn])))
     return Sample(k, tuple(indices), common)
 
 

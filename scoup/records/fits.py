@@ -28,7 +28,9 @@ class Sample:
 
     def __post_init__(self) -> None:
         for index, common in zip(self.indices, self.common, strict=True):
-            if np.any(np.diff(index) <= 0) or not np.isin(common, index).all():
+            places = np.searchsorted(index, common)
+            held = places.max(initial=-1) < len(index) and np.array_equal(index[places], common)
+            if np.any(np.diff(index) <= 0) or not held:
                 raise ScoupError.expected(
                     "sample", "sorted unique indices with the common ones among them", index
                 )
