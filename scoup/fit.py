@@ -134,17 +134,23 @@ def _solve(
             return outcome
     with clock("start"):
         starts = candidates(data, spec, seed, units.divide(start) if start else None)
+    compressible = getattr(solver, "COMPRESSIBLE", False)
     with clock("compress"):
-        short, starts = _compress(data, spec, starts)
+        useful = compressible or (start is None and spec.init == "parafac")
+        short, starts = _compress(data, spec, starts, compressible) if useful else (None, starts)
     with clock("arrange"):
         arranged = data if short is None else short.data
         problem = Problem.of(arranged, terms_units, constraints)
-    solutions: list[Solution] = []
-    for number, draws in enumerate(starts):
-        with clock("start"):
-            flat = begin(problem, spec, draws, seed + number) if start is None else draws[0]()
-        with clock("solve"):
-            solutions.append(solver.solve(problem, flat, stopping))
+    with clock("start"):
+        flats = [
+            begin(problem, spec, draws, seed + number) if start is None else draws[0]()
+            for number, draws in enumerate(starts)
+        ]
+        if short is not None and not compressible:
+            flats = [_expanded(flat, short) for flat in flats]
+            problem, short = Problem.of(data, terms_units, constraints), None
+    with clock("solve"):
+        solutions = [solver.solve(problem, flat, stopping) for flat in flats]
     with clock("finish"):
         best = min(solutions, key=lambda solution: solution.costs[-1])
         if short is None:
@@ -152,8 +158,7 @@ def _solve(
             losses = model_losses(problem.terms, factors)
         else:
             losses = block_losses(problem.terms, best.flat)
-            whole = _swap(best.flat, short.mode, short.expand(best.flat[short.mode]))
-            factors = wrap(whole, data, constraints=constraints)
+            factors = wrap(_expanded(best.flat, short), data, constraints=constraints)
             if data.dtype != np.float64:  # compression has lost digits that the loss needs
                 losses = model_losses(Problem.of(data, terms_units).terms, factors)
     return _Outcome(units, solutions, best, factors, losses, short is not None)
@@ -202,18 +207,18 @@ def _report(data: CoupledData, spec: FitSpec, outcome: _Outcome, clock: Clock) -
 
 
 def _compress(
-    data: CoupledData, spec: FitSpec, starts: list[list[Draw]]
+    data: CoupledData, spec: FitSpec, starts: list[list[Draw]], sweeping: bool
 ) -> tuple[Compression | None, list[list[Draw]]]:
     """Compress the longest mode if requested, or by default if that pays.
 
-    The starts come back with coordinates of the long mode instead of its rows. A non-negative mode
-    stays as it is, since coordinates do not show the sign of a row.
+    For the start alone, unless the solver is ``sweeping`` over what is compressed, too. The starts
+    come back with coordinates of the long mode instead of its rows. A non-negative mode stays as it
+    is, since coordinates do not show the sign of a row.
     """
-    allowed = getattr(load("scoup.solvers", spec.solver), "COMPRESSIBLE", False)
-    sweeps = spec.starts * (spec.max_iter + PARAFAC_SWEEPS)
+    sweeps = spec.starts * (sweeping * spec.max_iter + PARAFAC_SWEEPS)
     if spec.init == "tucker":  # needs few sweeps over all data, and makes its own small problem
         sweeps = spec.starts * min(spec.max_iter, TUCKER_SWEEPS)
-    mode = chosen_mode(data, spec.compress, spec.rank, sweeps) if allowed else None
+    mode = chosen_mode(data, spec.compress, spec.rank, sweeps)
     if mode is None or mode in Constraints.of(spec.constraints, data).nonnegative:
         return None, starts
     drawn = [[draw() for draw in draws] for draws in starts]
@@ -226,6 +231,10 @@ def _constrainable() -> str:
     names = members("scoup.solvers")
     kept = [n for n in names if getattr(load("scoup.solvers", n), "CONSTRAINABLE", False)]
     return f"one that keeps constraints ({', '.join(kept)})"
+
+
+def _expanded(flat: list[Array], short: Compression) -> list[Array]:
+    return _swap(flat, short.mode, short.expand(flat[short.mode]))
 
 
 def _swap(flat: list[Array], position: int, factor: Array) -> list[Array]:

@@ -41,6 +41,18 @@ def test_compression_from_a_seed_equals_no_compression():
     assert factor_match_score(short.factors_.flat, long.factors_.flat) > 1 - 1e-6
 
 
+@pytest.mark.parametrize("coupled", [(), (0,), (1,)])
+@pytest.mark.parametrize("solver", ["cd", "opt", "reference"])
+def test_a_long_mode_is_compressed_for_the_start_of_solvers_that_need_all_rows(solver, coupled):
+    data, _ = planted((7, 300, 5), 3, 0, modes=coupled, noise=1.0)
+    same = {"rank": 3, "solver": solver, "max_iter": 2, "starts": 2}
+    short, long = (fit(data, FitSpec(**same, compress=way), seed=4) for way in (True, False))
+    assert not short.report.compressed
+    assert short.report.cost == pytest.approx(long.report.cost, rel=1e-8)
+    assert short.report.starts == pytest.approx(long.report.starts, rel=1e-8)
+    assert factor_match_score(short.factors.flat, long.factors.flat) > 1 - 1e-6
+
+
 @pytest.mark.parametrize("coupled", [(), (0,), (1,), (0, 1, 2)])
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_a_tucker_start_ends_where_that_of_parafac_does(coupled, dtype):

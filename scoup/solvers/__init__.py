@@ -6,7 +6,7 @@ it): at a large rank the factors are as large as sparse data, and a start that i
 them. A module may also declare:
 
 - ``COMPRESSIBLE = True``: its updates of a long dense mode stay in the span of the data, so that
-  the mode may be compressed without loss (see :mod:`scoup.compress`);
+  the mode may be compressed without loss (see :mod:`scoup.compress`), not for the start alone;
 - ``CONSTRAINABLE = True``: it satisfies the ``constraints`` of the problem;
 - ``NEEDS_DENSE = True``: it forms dense products of the whole data, which must fit in memory and
   run on all threads.
