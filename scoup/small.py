@@ -9,6 +9,7 @@ incomplete, constrained or ill-conditioned.
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
+from threading import Lock
 
 import numpy as np
 
@@ -37,6 +38,9 @@ from scoup.terms import Problem
 
 # Largest unfolding of a long mode that is copied: larger ones are compressed in passes.
 MAX_UNFOLDED_NUMBERS = 1 << 21
+# Problems are laid out one at a time: two threads at once would wait for the interpreter, and wake
+# one another, at each of many short calls.
+_laying_out = Lock()
 
 
 def suits(data: CoupledData, spec: FitSpec) -> bool:
@@ -62,12 +66,13 @@ def solve(problem: Problem, spec: FitSpec, seed: int) -> tuple[Solution, bool] |
         return None
     if core is not ALL_ROWS and data.shape[core.mode] * core.length > MAX_UNFOLDED_NUMBERS:
         return None
-    drawn = [draw() for draw in candidates(data, spec, seed)[0]]
-    blocks, cells = _compiled.lay_out(problem, core)
-    state = _compiled.state_for(blocks, rank, data.dtype)
-    start = _start(problem, blocks, state, drawn, core, seed)
-    limits = als.limits_for(problem, Stopping(spec.max_iter, spec.tol), rank)
-    long, costs = _long(problem, core, drawn, cells), np.zeros(spec.max_iter)
+    with _laying_out:
+        drawn = [draw() for draw in candidates(data, spec, seed)[0]]
+        blocks, cells = _compiled.lay_out(problem, core)
+        state = _compiled.state_for(blocks, rank, data.dtype)
+        start = _start(problem, blocks, state, drawn, core, seed)
+        limits = als.limits_for(problem, Stopping(spec.max_iter, spec.tol), rank)
+        long, costs = _long(problem, core, drawn, cells), np.zeros(spec.max_iter)
     done, outcome = whole.fit(lapack(), (blocks, state), long, start, limits, costs)
     if outcome == UNSAFE:
         return None
