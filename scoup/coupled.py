@@ -184,7 +184,7 @@ class CoupledData:
         >>> data.with_blocks([data.blocks[0].select([np.array([0])] * 3)], (1.0,))
         CoupledData(tensor: 1 x 1 x 1)
         """
-        if self.is_masked or not all(min(block.shape) for block in blocks):
+        if any(block.mask is not None or not min(block.shape) for block in blocks):
             return CoupledData.from_blocks(blocks, weights, labels)
         part, owners = copy.copy(self), self.owners
         values = {

@@ -86,7 +86,7 @@ def run_sweeps(blocks, state, limits, costs, span, first):
 def run_best(blocks, state, limits, starts, tries, sweeps):
     """Sweep from the best of several starts (n, rows, columns), by the cost after ``tries`` sweeps.
 
-    Return False if a sweep is unsafe. The result is in ``state``.
+    Return the cost at the end, NaN if a sweep is unsafe. The result is in ``state``.
     """
     best_rows = np.empty(state.rows.shape, state.rows.dtype)
     costs, lowest = np.empty(max(tries, sweeps)), np.inf
@@ -94,12 +94,13 @@ def run_best(blocks, state, limits, starts, tries, sweeps):
         _restore(blocks, state, starts[n])
         done, outcome = run_sweeps(blocks, state, limits, costs, (NONE, tries), NONE)
         if outcome == UNSAFE:
-            return False
+            return np.nan
         if costs[done - 1] < lowest:
             lowest = costs[done - 1]
             _copy(state.rows, best_rows)
     _restore(blocks, state, best_rows)
-    return run_sweeps(blocks, state, limits, costs, (NONE, sweeps), NONE)[1] != UNSAFE
+    done, outcome = run_sweeps(blocks, state, limits, costs, (NONE, sweeps), NONE)
+    return np.nan if outcome == UNSAFE else costs[done - 1]
 
 
 @jit

@@ -90,7 +90,8 @@ def fit(lapack, problem, long, start, limits, costs):
         _set_core(blocks, long, start.rows[1:], root, scale)
     first = 0 if start.mixture.size and _set_algebraic(lapack, start) else 1
     tensor, best = start.tensor, start.state
-    if not run_best(tensor, best, start.limits, start.rows[first:], start.tries, start.sweeps):
+    cost = run_best(tensor, best, start.limits, start.rows[first:], start.tries, start.sweeps)
+    if not cost >= 0:
         return 0, UNSAFE
     _balance(tensor, best)
     set_grams(tensor, best)

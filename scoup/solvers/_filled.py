@@ -15,7 +15,6 @@ import numpy as np
 from scoup import kernels
 from scoup.block import Block
 from scoup.compress import Compression, compress
-from scoup.coupled import CoupledData
 from scoup.kernels.lapack import lapack, leading_eigenvectors
 from scoup.machine import run_chunks
 from scoup.records import Array
@@ -27,7 +26,7 @@ MIN_CELLS = 1 << 16
 # than a few sweeps.
 MAX_DIRECTIONS_ROWS = 512
 # Cells that are unfolded at a time to add up a Gram matrix, and sums that are added up in turn.
-UNFOLDED_CELLS = 1 << 17
+UNFOLDED_CELLS = 1 << 18
 MAX_GRAM_PARTS = 8
 # Mean squares, and their inverses, up to which float32 holds sums of squares: directions need few
 # digits, and such Gram matrices take less time.
@@ -51,6 +50,7 @@ class Filled:
 
         Without missing cells only if ``complete``.
 
+        >>> from scoup.coupled import CoupledData
         >>> tensor = np.random.default_rng(0).random((20, 1000, 4))
         >>> data = CoupledData(tensor, tensor_mask=tensor < 0.9)
         >>> Filled.of(Problem.of(data), rank=2).problem.data
@@ -68,9 +68,9 @@ class Filled:
             _directions(problem.terms, n, longest, count) if n in large else None
             for n in range(len(shape))
         ]
-        small = CoupledData.from_blocks(
+        small = problem.data.with_blocks(
             [_shrunk(term, bases) for term in problem.terms],
-            [term.weight * _share(term.block) for term in problem.terms],
+            tuple(term.weight * _share(term.block) for term in problem.terms),
         )
         width = sum(prod(b.shape) // shape[longest] for b in small.blocks if longest in b.factors)
         short = compress(small, longest) if shape[longest] >= 2 * width else None
@@ -104,6 +104,7 @@ def pays(problem: Problem, complete: bool = False) -> bool:
     """Tell whether a problem is dense, without bounds, and not small; with cells missing unless
     ``complete``.
 
+    >>> from scoup.coupled import CoupledData
     >>> pays(Problem.of(CoupledData(np.ones((2, 2, 2)))))
     False
     """
@@ -115,6 +116,7 @@ def pays(problem: Problem, complete: bool = False) -> bool:
 def explains(problem: Problem, flat: Sequence[Array]) -> bool:
     """Tell whether a start fits some of the tensor's cells better than zeros do.
 
+    >>> from scoup.coupled import CoupledData
     >>> problem = Problem.of(CoupledData(np.ones((2, 2, 2))))
     >>> [explains(problem, [np.full((2, 1), number)] * 3) for number in (0.9, 2.0)]
     [True, False]

@@ -29,7 +29,7 @@ COMPRESSIBLE = CONSTRAINABLE = True
 # Sweeps over the small problem that stands for one with missing cells: from each of a few starts,
 # since one may end in a poor local minimum, and from the best of them.
 WARM_UP_STARTS = 4
-WARM_UP_TRIAL, WARM_UP_REST = Stopping(10, 1e-4), Stopping(500, 1e-5)
+WARM_UP_TRIAL, WARM_UP_REST = Stopping(10, 1e-5), Stopping(500, 1e-5)
 # A sweep that raises the cost by more than this multiple of rounding errors is undone, unless the
 # last factors take too much memory to be kept.
 MAX_RISE = 1e3
@@ -129,14 +129,26 @@ def warm_up(problem: Problem, flat: list[Array]) -> list[int] | None:
     filled = Filled.of(problem, flat[0].shape[1])
     if filled is None:
         return None
-    starts = (filled.shrink(flat, number) for number in range(WARM_UP_STARTS))
-    trials = [solve(filled.problem, start, WARM_UP_TRIAL) for start in starts]
-    best = min(trials, key=lambda solution: solution.costs[-1])
-    end = solve(filled.problem, best.flat, WARM_UP_REST)
-    if not end.costs[-1] < filled.problem.zero_cost:
+    starts = [filled.shrink(flat, number) for number in range(WARM_UP_STARTS)]
+    end, cost = _solve_from_best(filled.problem, starts)
+    if not cost < filled.problem.zero_cost:
         return None
-    flat[:] = filled.expand(end.flat)
+    flat[:] = filled.expand(end)
     return [position for position in range(len(flat)) if position != filled.longest]
+
+
+def _solve_from_best(problem: Problem, starts: list[list[Array]]) -> tuple[list[Array], float]:
+    """Solve a small problem from the best of some starts; return the factors and their cost."""
+    rank, counts = starts[0][0].shape[1], (WARM_UP_TRIAL.max_iter, WARM_UP_REST.max_iter)
+    if _compiled.suits(problem, rank):
+        limits = limits_for(problem, WARM_UP_REST, rank)
+        end, cost = _compiled.sweep_from_best(problem, starts, counts, limits)
+        if end is not None:
+            return end, cost
+    trials = [solve(problem, start, WARM_UP_TRIAL) for start in starts]
+    best = min(trials, key=lambda solution: solution.costs[-1])
+    solution = solve(problem, best.flat, WARM_UP_REST)
+    return solution.flat, solution.costs[-1]
 
 
 def improve_start(problem: Problem, flat: list[Array]) -> None:
