@@ -66,7 +66,48 @@ def kernel_threads() -> int:
     >>> kernel_threads() == max_threads()
     True
     """
-    return getattr(_per_thread, "count", max_threads())
+    team = _team()
+    return _limit() if team is None else min(_limit(), team.threads_each)
+
+
+def _limit() -> int:
+    return getattr(_per_thread, "limit", max_threads())
+
+
+def _team() -> "_Team | None":
+    return getattr(_per_thread, "team", None)
+
+
+class _Team:
+    """Python threads that take items in turn, and share what threads there are for kernels.
+
+    Who finds no item left leaves, and kernels of the others get more threads, on all cores.
+    """
+
+    def __init__(self, threads: int, members: int) -> None:
+        self._threads, self._size, self._members = threads, members, members
+        self._cores = _own_cores()
+
+    @property
+    def threads_each(self) -> int:
+        """How many threads a kernel of a member may use."""
+        return max(self._threads // max(self._members, 1), 1)
+
+    @property
+    def cores(self) -> set[int]:
+        """The cores of this member: its own until somebody has left."""
+        return _own_cores() if self._members == self._size else self._cores
+
+    @contextmanager
+    def membership(self) -> Iterator[None]:
+        """Make this thread a member for the time of the body."""
+        outer, _per_thread.team = _team(), self
+        try:
+            yield
+        finally:
+            _per_thread.team = outer
+            with _lock:
+                self._members -= 1
 
 
 @contextmanager
@@ -170,7 +211,8 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
     """Return ``work`` of every item, in order, with several items worked on at a time.
 
     For work of many small passes over data, which threads could not share. An item is taken when a
-    thread is free, so that a generator holds few of them; kernels get the threads that are left.
+    thread is free, so that a generator holds few of them; kernels get the threads that are left,
+    and more of them when the last items are.
 
     >>> share_out(lambda number: number**2, range(4))
     [0, 1, 4, 9]
@@ -180,7 +222,7 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
     if used < 2:
         return [work(item) for item in items]
     numbered: Iterator[tuple[int, Item]] = enumerate(items)
-    outcomes, taking = dict[int, Outcome](), Lock()
+    outcomes, taking, team = dict[int, Outcome](), Lock(), _Team(count, used)
 
     def take() -> tuple[int, Item] | None:
         with taking:
@@ -188,7 +230,7 @@ def share_out(work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Ou
 
     def run_next() -> None:
         nonlocal numbered
-        with kernel_limit(count // used):
+        with team.membership():
             try:
                 while (pair := take()) is not None:
                     outcomes[pair[0]] = work(pair[1])
@@ -221,19 +263,24 @@ def _run_with_helpers(run_next: Callable[[], None], helpers: int) -> None:
 
 
 def _separate_cores(count: int) -> list[set[int]]:
-    """Deal the cores of this thread out to ``count`` threads, its own first.
+    """Deal the cores of this thread, or its team, out to ``count`` threads, its own first.
 
     If there are too few, each gets all of them.
     Linux wakes a thread on the core of the one that wakes it, and may leave two threads that wait
     for one another on one core for longer than a small fit takes, with another core idle.
     """
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
-    here = _core()
+    team, here = _team(), _core()
+    cores = sorted(_own_cores() if team is None else team.cores)
     if len(cores) < count or here not in cores:
         return [set(cores)] * count
     first = cores.index(here)
     cores = cores[first:] + cores[:first]
     return [set(cores[n::count]) for n in range(count)]
+
+
+def _own_cores() -> set[int]:
+    """Return the cores that this thread may run on; none if the system does not tell."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
 
 
 def _core() -> int:
@@ -279,12 +326,12 @@ def kernel_limit(count: int) -> Iterator[None]:
     ...     kernel_threads()
     1
     """
-    before = kernel_threads()
-    _per_thread.count = min(count, max_threads())
+    before = _limit()
+    _per_thread.limit = min(count, max_threads())
     try:
         yield
     finally:
-        _per_thread.count = before
+        _per_thread.limit = before
 
 
 @cache

@@ -6,7 +6,7 @@ from threading import Lock
 
 from scoup.coupled import CoupledData
 from scoup.fit import fit_part, fit_repetition
-from scoup.machine import kernel_limit, kernel_threads, serial_blas, share_out
+from scoup.machine import kernel_limit, serial_blas, share_out
 from scoup.merge import merge
 from scoup.records import Array, Clock, Fit, Merged, Sample
 from scoup.sample import draw
@@ -58,10 +58,9 @@ def run(
 
     def fit_sample(sample: Sample) -> Fit:
         if on_disk:
-            part, threads = parts[sample.repetition], kernel_threads()
-            fit = fit_part(part, sample.repetition, plan, seed, threads)
+            fit = fit_part(parts[sample.repetition], sample.repetition, plan, seed, workers)
         else:
-            fit = fit_repetition(data, sample, plan, seed, kernel_threads())
+            fit = fit_repetition(data, sample, plan, seed, workers)
         with telling:
             on_fit(fit)
         return fit

@@ -42,7 +42,8 @@ def test_workers_without_a_repetition_help_inside_the_fits(repetitions, threads_
     plan = PLAN.model_copy(update={"repetitions": repetitions})
     with threads(4):
         shared = run(data, plan, 7, workers=4)
-    assert seen == [threads_each] * repetitions
+    assert seen[0] == threads_each
+    assert min(seen) == threads_each  # the last ones may get more
     assert same_bytes(shared.merged.factors, run(data, plan, 7).merged.factors)
 
 

@@ -1,14 +1,15 @@
 """Work that threads share: each part is done once, on separate cores, and nothing stays changed."""
 
 import os
-from threading import Barrier, get_ident
+from threading import Barrier, Event, get_ident
+from time import sleep
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoup import machine
-from scoup.machine import kernel_limit, run_chunks, share_out
+from scoup.machine import kernel_limit, kernel_threads, run_chunks, share_out
 
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 several_cores = pytest.mark.skipif(len(CORES) < 2, reason="needs two cores, and Linux")
@@ -70,6 +71,40 @@ def test_with_fewer_cores_than_threads_all_threads_share_them(monkeypatch):
     finally:
         machine._pool.cache_clear()
     assert cores == [before] * len(cores)
+
+
+@several_cores
+def test_kernels_of_the_last_item_get_the_threads_and_cores_of_those_that_are_done():
+    others_done = Event()
+
+    def work(number):
+        if number:
+            return None
+        before = kernel_threads()
+        others_done.wait(10)
+        for _ in range(1000):  # the other thread is about to leave
+            if kernel_threads() > before:
+                break
+            sleep(0.01)
+        seen = set[int]()
+        together = Barrier(2)
+
+        def chunk(first, last):
+            together.wait(10)
+            seen.update(os.sched_getaffinity(0))
+
+        run_chunks(2, chunk)
+        return before, kernel_threads(), seen
+
+    def items():
+        yield 0
+        yield 1
+        others_done.set()
+
+    with kernel_limit(2):
+        before, after, seen = share_out(work, items())[0]
+    assert (before, after) == (1, 2)
+    assert seen == set(CORES)
 
 
 def test_a_system_that_does_not_tell_cores_leaves_threads_alone(monkeypatch):
