@@ -19,7 +19,7 @@ from benchmarks import data
 from benchmarks.fits import problem
 from benchmarks.machine import forget_peak, peak_bytes, resident_bytes
 from benchmarks.ours import Run
-from benchmarks.peers import pyttb_dense, pyttb_sparse
+from benchmarks.peers import load_genten, pyttb_dense, pyttb_sparse
 from scoup import CoupledData
 from scoup.normal import pseudoinverse
 from scoup.records import Array
@@ -226,11 +226,13 @@ def _quietly(solve: Solve, recorder: Recorder) -> None:
         solve(recorder)
 
 
-def _genten(name: str, rank: int, method: str = "MttkrpSingle") -> Callable[[int], tuple[Any, Any]]:
+def _genten(
+    name: str, rank: int, method: str = "MttkrpDefault", races: bool = False
+) -> Callable[[int], tuple[Any, Any]]:
     """Return a function of the number of sweeps: model and history of GenTen's CP-ALS."""
-    import pygenten
     import pyttb
 
+    pygenten = load_genten(method, races)
     values = problem(name).blocks[0].values
     dense = isinstance(values, np.ndarray)
     tensor = (
@@ -256,9 +258,8 @@ def genten_curve(name: str, rank: int, sweeps: int, **options: Any) -> Run:
 
     The cost of a matrix is that of the best side factor for GenTen's last factors.
     """
-    import pygenten
-
     solve, cost = _genten(name, rank, **options), judge(problem(name))
+    import pygenten  # which has its number of threads by now
 
     def run() -> dict[str, Any]:
         begin = time.perf_counter()
@@ -284,7 +285,9 @@ def memory(peer: str, name: str, rank: int) -> Run:
 
     def run() -> dict[str, float]:
         before = resident_bytes()
-        solve: Any = _genten(name, rank) if peer == "genten" else PEERS[peer](name, rank)
+        solve: Any = (
+            _genten(name, rank, "MttkrpSingle") if peer == "genten" else PEERS[peer](name, rank)
+        )
         forget_peak()
         begin = time.perf_counter()
         solve(2) if peer == "genten" else _quietly(solve, Recorder(2))

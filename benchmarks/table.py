@@ -24,6 +24,9 @@ CAVEATS = (
     "0.1 %.",
     "The step sizes of ALS with missing cells were tuned on these three masks; costs count as "
     "equal if they agree to six digits.",
+    "GenTen's MttkrpSingle adds up without synchronisation, which is for one thread: on two, which "
+    "race, costs differ from run to run. Its threads are bound to separate cores, since it takes "
+    "twice the time where Linux leaves both on one.",
     "Memory: sparse input is counted as lists of cells with 32-bit indices, 20 bytes per cell of "
     "the tensor and 16 per cell of the matrix; as CSR the matrix takes 12, and the ratios would be "
     "a sixth larger.",

@@ -21,17 +21,20 @@ SINGULAR_STEP_SYSTEMS = 4096
 Update = Callable[[Array, Array, Array], Array]
 
 
-def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
+def solve_normal(
+    gram: Array, rhs: Array, old: Array | None = None, *, in_place: bool = False
+) -> Array:
     """Solve ``M G = R`` for M (I, F), with one G (F, F) for all rows or one per row (I, F, F).
 
     Where G is singular the minimum-norm solution is returned, as by the pseudoinverse of the lemma,
-    unless the rows of ``old`` are better: see :func:`solve_singular`.
+    unless the rows of ``old`` are better: see :func:`solve_singular`. With ``in_place`` M may take
+    the place of R.
 
     >>> solve_normal(np.diag([2.0, 0.0]), np.array([[4.0, 0.0]])).tolist()
     [[2.0, 0.0]]
     """
     if gram.ndim == 2:
-        return _solve_shared(gram, rhs, old)
+        return _solve_shared(gram, rhs, old, in_place)
     rows, singular = kernels.solve_rows(gram, rhs)
     if not singular.any():
         return rows
@@ -42,14 +45,14 @@ def solve_normal(gram: Array, rhs: Array, old: Array | None = None) -> Array:
     return rows
 
 
-def _solve_shared(gram: Array, rhs: Array, old: Array | None) -> Array:
+def _solve_shared(gram: Array, rhs: Array, old: Array | None, in_place: bool) -> Array:
     """Solve with one Gram matrix, by its inverse if that is safe."""
     inverse = safe_inverse(gram, rhs.dtype)
     if inverse is None:
         return solve_singular(gram, rhs, old)
     if not fits_type(inverse, rhs.dtype):
         return _times(rhs, inverse).astype(rhs.dtype)
-    return kernels.product(rhs, np.ascontiguousarray(inverse, dtype=rhs.dtype))
+    return kernels.product(rhs, np.ascontiguousarray(inverse, dtype=rhs.dtype), in_place)
 
 
 def safe_inverse(gram: Array, dtype: np.dtype) -> Array | None:

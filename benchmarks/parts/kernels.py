@@ -17,6 +17,7 @@ def measure() -> Outcome:
     """Time ours, the peers and the limits of the machine, in turns."""
     results = race([*_ours(), *_limits(), *_peers()])
     runs = {name: result["runs"] for name, result in results.items()}
+    # MttkrpSingle is on one thread, see benchmarks.peers.load_genten.
     fastest = min((f"genten {way}" for way in GENTEN), key=lambda name: results[name]["seconds"])
     scipy = min((f"scipy {way}" for way in SCIPY), key=lambda name: results[name]["seconds"])
     pyttb = [sum(runs[f"pyttb {n}"][turn] for n in MODES) for turn in range(len(runs["pyttb 0"]))]

@@ -13,6 +13,9 @@ RANKS = {"wall": 25, "facebook": 25, "four": 10}
 TITLES = {"wall": "Facebook's tensor alone", "facebook": "Facebook's shape", "four": "four modes"}
 PLAN: dict[str, Any] = {"sampling": (10, 10, 2), "repetitions": 4, "jobs": 2}
 GENTEN = "benchmarks.rivals:genten_curve"
+# GenTen's methods, and how much of the time of their sweeps a coupled one of ours may take.
+SINGLE, RACING = "genten MttkrpSingle, one thread", "genten MttkrpSingle, threads that race"
+GOALS = {SINGLE: 0.6, RACING: 1.0, "genten MttkrpDefault": 0.6}
 
 
 def measure() -> Outcome:
@@ -27,12 +30,10 @@ def measure() -> Outcome:
 def judge(results: dict[str, Numbers]) -> Outcome:
     """Compare whole fits, sorting included: all sweeps, and the time to 0.1 % of the best cost."""
     checks, remarks = [], []
-    for method in ("MttkrpSingle", "MttkrpDefault"):
-        got = ratio(pace(results["facebook/als"]), pace(results[f"wall/genten {method}"]))
-        what = (
-            f"a coupled sweep within a fit / genten {method}'s of the tensor alone, within its fit"
-        )
-        checks.append(Check(what, got, "<=", 0.6))
+    for peer, goal in GOALS.items():
+        got = ratio(pace(results["facebook/als"]), pace(results[f"wall/{peer}"]))
+        what = f"a coupled sweep within a fit / one of the tensor alone within a fit of {peer}"
+        checks.append(Check(what, got, "<=", goal))
     for name in RANKS:
         own = {
             who.split("/")[1]: numbers
@@ -41,7 +42,8 @@ def judge(results: dict[str, Numbers]) -> Outcome:
         }
         target = TARGET_COST_RATIO * lowest(own)
         remarks += [f"{TITLES[name]}, {line}" for line in arrivals(own, target)]
-        for peer in (who for who in own if who.startswith(("genten", "pyttb"))):
+        # Threads that race lose additions: what they reach is theirs alone.
+        for peer in (who for who in own if who.startswith(("genten", "pyttb")) and who != RACING):
             whole = ratio(own[peer]["runs"], own["als"]["runs"])
             near = ratio(times(own[peer], target), times(own["als"], target))
             checks.append(Check(f"{TITLES[name]}: {peer} / als, {SWEEPS} sweeps", whole, ">=", 1.0))
@@ -68,7 +70,8 @@ def _alone(name: str) -> list[Contender]:
         Contender("als", CURVE, same, 5),
         Contender("opt", CURVE, {**same, "solver": "opt", "sweeps": 3 * SWEEPS}, 3),
         Contender("genten MttkrpDefault", GENTEN, {**same, "method": "MttkrpDefault"}, 5),
-        Contender("genten MttkrpSingle", GENTEN, same, 5),
+        Contender(SINGLE, GENTEN, {**same, "method": "MttkrpSingle"}, 5),
+        Contender(RACING, GENTEN, {**same, "method": "MttkrpSingle", "races": True}, 5),
         Contender(
             "pyttb cp_als",
             PEER,

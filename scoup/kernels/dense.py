@@ -67,10 +67,11 @@ def contract(tensor: Array, factor: Array) -> Array:
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
-def spread(tensor: Array, kernel: Array) -> Array:
+def spread(tensor: Array, kernel: Array, out: Array | None = None) -> Array:
     """Multiply the outer modes of (pre, n, post) by (pre, post, F), giving (n, F).
 
-    ``R[j, f] = sum_{p, q} X[p, j, q] K[p, q, f]``
+    ``R[j, f] = sum_{p, q} X[p, j, q] K[p, q, f]``, written to ``out`` if passed, which may be the
+    tensor if that has one slab and F columns: rows are read before they are written.
 
     >>> spread(np.ones((1, 2, 1)), np.full((1, 1, 1), 3.0)).tolist()
     [[3.0], [3.0]]
@@ -79,7 +80,7 @@ def spread(tensor: Array, kernel: Array) -> Array:
     if post == 1 and pre > 1:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
     cells, rows = read_only(tensor), padded(kernel, tensor.dtype)
-    out = np.empty((n, np.shape(kernel)[2]), tensor.dtype)
+    out = np.empty((n, np.shape(kernel)[2]), tensor.dtype) if out is None else out
     cuts = cuts_for(n, tensor.size, 4)
     run_chunks(
         cuts.size - 1,
@@ -89,15 +90,15 @@ def spread(tensor: Array, kernel: Array) -> Array:
     return out
 
 
-def product(rows: Array, square: Array) -> Array:
-    """Multiply a tall matrix (n, F) by a small one (F, G).
+def product(rows: Array, square: Array, in_place: bool = False) -> Array:
+    """Multiply a tall matrix (n, F) by a small one (F, F), if it is large ``in_place``.
 
     >>> product(np.ones((2, 2)), np.array([[1.0, 0.0], [2.0, 5.0]])).tolist()
     [[3.0, 5.0], [3.0, 5.0]]
     """
     if rows.size < MIN_PASS_NUMBERS:
         return rows @ square
-    return spread(rows[None], np.asarray(square)[None])
+    return spread(rows[None], np.asarray(square)[None], rows if in_place else None)
 
 
 def gram(factor: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoup.normal import RowSolver, Update
+from scoup.normal import RowSolver, Update, solve_normal
 from scoup.records import Array
 from scoup.terms import Term, relative_weights
 
@@ -76,12 +76,16 @@ class Equations:
     def solve(self, flat: Sequence[Array], update: Update) -> Array:
         """Return the new factor; some terms have rows solved where their cells are read."""
         old, rhs = flat[self._position], self._rhs
+        is_free = rhs.is_free(old.dtype)
         if self._as_read is None:
+            if is_free and update is solve_normal:
+                # Memory that is new is cleared first, which takes a third of the time of a solve.
+                return solve_normal(self._gram, rhs.total, old, in_place=True)
             return update(self._gram, rhs.total, old)
         term, weight, following = self._as_read
         solver = RowSolver(self._gram, rhs.total, old, weight, update)
         # The solved rows take the place of the right-hand sides, which each row needs once.
-        out = rhs.total if rhs.is_free(old.dtype) else None
+        out = rhs.total if is_free else None
         return term.solve_rows(flat, solver, following, out)
 
     def losses(self, flat: Sequence[Array], grams: Sequence[Array]) -> dict[int, float]:
