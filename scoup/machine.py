@@ -48,7 +48,16 @@ Outcome = TypeVar("Outcome")
 _lock = Lock()
 _serial_users = 0
 _serial_limits: threadpool_limits | None = None
-_per_thread = local()
+
+
+class _PerThread(local):
+    """How many threads kernels of a Python thread may use, if that was limited, and its team."""
+
+    limit: int | None = None
+    team: "_Team | None" = None
+
+
+_per_thread = _PerThread()
 
 
 @cache
@@ -66,16 +75,8 @@ def kernel_threads() -> int:
     >>> kernel_threads() == max_threads()
     True
     """
-    team = _team()
-    return _limit() if team is None else min(_limit(), team.threads_each)
-
-
-def _limit() -> int:
-    return getattr(_per_thread, "limit", max_threads())
-
-
-def _team() -> "_Team | None":
-    return getattr(_per_thread, "team", None)
+    team, limit = _per_thread.team, _per_thread.limit or max_threads()
+    return limit if team is None else min(limit, team.threads_each)
 
 
 class _Team:
@@ -101,7 +102,7 @@ class _Team:
     @contextmanager
     def membership(self) -> Iterator[None]:
         """Make this thread a member for the time of the body."""
-        outer, _per_thread.team = _team(), self
+        outer, _per_thread.team = _per_thread.team, self
         try:
             yield
         finally:
@@ -269,7 +270,7 @@ def _separate_cores(count: int) -> list[set[int]]:
     Linux wakes a thread on the core of the one that wakes it, and may leave two threads that wait
     for one another on one core for longer than a small fit takes, with another core idle.
     """
-    team, here = _team(), _core()
+    team, here = _per_thread.team, _core()
     cores = sorted(_own_cores() if team is None else team.cores)
     if len(cores) < count or here not in cores:
         return [set(cores)] * count
@@ -326,7 +327,7 @@ def kernel_limit(count: int) -> Iterator[None]:
     ...     kernel_threads()
     1
     """
-    before = _limit()
+    before = _per_thread.limit
     _per_thread.limit = min(count, max_threads())
     try:
         yield

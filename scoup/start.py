@@ -15,7 +15,7 @@ from scoup.kernels.algebraic import algebraic_factors
 from scoup.kernels.lapack import lapack
 from scoup.records import Array, Factors
 from scoup.seeds import generator
-from scoup.solvers import Solution, Stopping, _compiled, als
+from scoup.solvers import Stopping, _compiled, als
 from scoup.solvers._filled import Filled
 from scoup.specs import FitSpec
 from scoup.terms import Problem, grams_of
@@ -232,22 +232,8 @@ def parafac(problem: Problem, rank: int, draws: Sequence[Draw]) -> list[Array]:
     >>> round(float(np.prod([mode[0, 0] for mode in modes])), 6)
     8.0
     """
-    tensor = replace(problem, terms=problem.terms[:1])
-    attempts, rest = (Stopping(n, PARAFAC_TOL) for n in (CANDIDATE_SWEEPS, PARAFAC_SWEEPS))
-    # The layout of a small coupled problem, which is needed later, holds that of its tensor.
-    small = next((p for p in (problem, tensor) if _compiled.suits(p, rank)), None)
-    if small is not None:
-        limits, flats = als.limits_for(tensor, rest, rank), [draw() for draw in draws]
-        counts = attempts.max_iter, rest.max_iter
-        if (modes := _compiled.best_start(small, flats, counts, limits)) is not None:
-            return modes
-
-    def attempt(draw: Draw) -> Solution:
-        return als.solve(tensor, draw(), attempts)
-
-    # A lazy minimum: only the best so far and the candidate at hand are in memory.
-    best = min(map(attempt, draws), key=lambda solution: solution.costs[-1])
-    return als.solve(tensor, best.flat, rest).flat
+    tensor, counts = replace(problem, terms=problem.terms[:1]), (CANDIDATE_SWEEPS, PARAFAC_SWEEPS)
+    return als.solve_from_best(tensor, draws, rank, counts, PARAFAC_TOL, coupled=problem).flat
 
 
 def checked_start(start: Factors, data: CoupledData, rank: int) -> list[Array]:

@@ -93,7 +93,7 @@ def test_unsafe_starts_are_left_to_the_plain_path():
     data, _ = planted((6, 9, 5), 2, seed=3, noise=0.5)
     problem, flat = Problem.of(data), starts(data, 2, 0)
     limits = als.limits_for(problem, Stopping(9, 0.0), 2)._replace(max_cancellation=1e-9)
-    assert _compiled.best_start(problem, [flat], (2, 2), limits) is None
+    assert _compiled.sweep_from_best(problem, [flat], (2, 2), limits) is None
     assert _compiled.with_sides(problem, flat, limits) is None
 
 

@@ -17,6 +17,7 @@ from scoup import kernels
 from scoup.factors import scale_columns
 from scoup.kernels import fibres as fibres_module
 from scoup.kernels import sparse
+from scoup.kernels.aligned import Alignment, add_aligned
 from scoup.kernels.lapack import lapack, leading_eigenvectors
 from scoup.machine import serial_blas, threads
 from scoup.normal import solve_normal
@@ -212,7 +213,7 @@ def test_aligned_rows_are_added_as_numpy_adds_them(count, dtype):
     factor = rng.standard_normal((count, rank)).astype(dtype)
     norms, order = np.array([0.0, 0.3, 1.0, 7.0]), rng.permutation(rank)
     signs, weights = rng.choice([-1.0, 1.0], rank), rng.random(rank)
-    alignment = kernels.Alignment(order, norms, signs, weights)
+    alignment = Alignment(order, norms, signs, weights)
     rows = np.sort(rng.permutation(count + 9)[:count])
     before = rng.standard_normal((2, count + 9, rank))
     expected = before.copy()
@@ -221,7 +222,7 @@ def test_aligned_rows_are_added_as_numpy_adds_them(count, dtype):
 
     def add():
         sums = before.copy()
-        kernels.add_aligned(factor, alignment, rows, tuple(sums))
+        add_aligned(factor, alignment, rows, tuple(sums))
         return sums
 
     np.testing.assert_array_equal(add(), expected)

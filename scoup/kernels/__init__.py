@@ -1,10 +1,10 @@
 """Compiled passes over dense and sparse data; all other work of a fit is on small matrices.
 
 Results do not depend on the number of threads (:func:`scoup.machine.threads`), and every function
-may be called from several Python threads at once.
+may be called from several Python threads at once. Those that only a merge or a sample needs are
+imported from their modules, so that an edit of them reruns no fit.
 """
 
-from scoup.kernels.aligned import Alignment, add_aligned
 from scoup.kernels.bits import pack_bits, sum_picked, transpose_bits
 from scoup.kernels.dense import MIN_PASS_NUMBERS, contract, gram, inner, long_gram, product, spread
 from scoup.kernels.extract import extract, select_cells
@@ -19,9 +19,7 @@ from scoup.kernels.sparse import add_densities, model_at, mttkrp, row_grams, spa
 __all__ = [
     "MIN_PASS_NUMBERS",
     "MIN_PIVOT",
-    "Alignment",
     "Fibres",
-    "add_aligned",
     "add_densities",
     "arrange",
     "contract",

@@ -7,11 +7,11 @@ from math import prod
 
 import numpy as np
 
-from scoup import kernels
 from scoup.constraints import UNCONSTRAINED, Constraints
 from scoup.coupled import CoupledData
 from scoup.factors import column_norms, scale_columns, unwrap
 from scoup.finishes._covered import Covered
+from scoup.kernels.aligned import Alignment, add_aligned
 from scoup.machine import MIN_PARALLEL_STEPS, Item, Outcome, share_out
 from scoup.match import directions, match
 from scoup.merges import authors, paper
@@ -251,8 +251,8 @@ class Repetitions:
             sums = zip(totals, weights, strict=True)
             for part, rows, pair in zip(parts, self._rows_of(number), sums, strict=True):
                 factor, norms, sign = part
-                alignment = kernels.Alignment(order, norms, sign, certainty)
-                kernels.add_aligned(factor, alignment, rows, pair)
+                alignment = Alignment(order, norms, sign, certainty)
+                add_aligned(factor, alignment, rows, pair)
         result = Sums(reference, matched, totals, weights)
         if len(matched) > 1:  # one repetition is summed up as fast as a copy is made
             self._recent = (*self._recent[-1:], result)

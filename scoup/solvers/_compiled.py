@@ -85,51 +85,32 @@ def sweep(
     return costs[:done].tolist(), REASONS[outcome]
 
 
-def best_start(
-    problem: Problem, flats: Sequence[Sequence[Array]], counts: tuple[int, int], limits: loop.Limits
-) -> list[Array] | None:
-    """Fit the tensor alone: return where sweeps from the best of several starts end.
-
-    None if a sweep is unsafe; see :func:`sweep_from_best`.
-
-    >>> from scoup.coupled import CoupledData
-    >>> starts = [[np.full((2, 1), number) for _ in range(3)] for number in (0.0, 1.0)]
-    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
-    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 5.0)))
-    >>> [mode[0].round(9).tolist() for mode in best_start(problem, starts, (1, 2), limits)]
-    [[5.0], [1.0], [1.0]]
-    """
-    return _from_best(tensor_part(_layout(problem), problem), flats, counts, limits)[0]
-
-
 def sweep_from_best(
-    problem: Problem, flats: Sequence[Sequence[Array]], counts: tuple[int, int], limits: loop.Limits
-) -> tuple[list[Array] | None, float]:
-    """Return where sweeps from the best of several starts end, and the cost there.
-
-    ``counts`` are the sweeps from each start, by which the best is chosen, and those that follow.
-    If a sweep is unsafe there are no factors, and the cost is not a number.
-
-    >>> from scoup.coupled import CoupledData
-    >>> starts = [[np.full((2, 1), number) for _ in range(3)] for number in (0.0, 1.0)]
-    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
-    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 5.0)))
-    >>> sweep_from_best(problem, starts, (1, 2), limits)[1]
-    0.0
-    """
-    return _from_best(_layout(problem), flats, counts, limits)
-
-
-def _from_best(
-    blocks: layout.Blocks,
+    problem: Problem,
     flats: Sequence[Sequence[Array]],
     counts: tuple[int, int],
     limits: loop.Limits,
-) -> tuple[list[Array] | None, float]:
+    tensor_alone: bool = False,
+) -> tuple[list[Array], float] | None:
+    """Return where sweeps from the best of several starts end, and the cost there.
+
+    None if a sweep is unsafe. ``counts`` are the sweeps from each start, by which the best is
+    chosen, and those that follow.
+
+    >>> from scoup.coupled import CoupledData
+    >>> starts = [[np.full((2, 1), number) for _ in range(3)] for number in (0.0, 1.0)]
+    >>> limits = loop.Limits(1e-6, 1e-12, 1e-9, 1e-8, 1e9, 1e3, 1e-14, 1e3)
+    >>> problem = Problem.of(CoupledData(np.full((2, 2, 2), 5.0)))
+    >>> modes, cost = sweep_from_best(problem, starts, (1, 2), limits)
+    >>> [mode[0].round(9).tolist() for mode in modes], cost
+    ([[5.0], [1.0], [1.0]], 0.0)
+    """
+    blocks = _layout(problem)
+    blocks = tensor_part(blocks, problem) if tensor_alone else blocks
     state = _started(blocks, flats[0])
     starts = np.stack([_padded(flat) for flat in flats])
     cost = loop.run_best(blocks, state, limits, starts, *counts)
-    return (factors_of(blocks, state) if cost >= 0 else None), cost
+    return (factors_of(blocks, state), cost) if cost >= 0 else None
 
 
 def with_sides(problem: Problem, flat: Sequence[Array], limits: loop.Limits) -> list[Array] | None:

@@ -9,7 +9,8 @@ problem (:class:`~scoup.solvers._filled.Filled`), and each sweep starts further 
 Algorithm 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,7 @@ COMPRESSIBLE = CONSTRAINABLE = True
 # Sweeps over the small problem that stands for one with missing cells: from each of a few starts,
 # since one may end in a poor local minimum, and from the best of them.
 WARM_UP_STARTS = 4
-WARM_UP_TRIAL, WARM_UP_REST = Stopping(10, 1e-5), Stopping(500, 1e-5)
+WARM_UP_SWEEPS, WARM_UP_TOL = (10, 500), 1e-5
 # A sweep that raises the cost by more than this multiple of rounding errors is undone, unless the
 # last factors take too much memory to be kept.
 MAX_RISE = 1e3
@@ -129,26 +130,43 @@ def warm_up(problem: Problem, flat: list[Array]) -> list[int] | None:
     filled = Filled.of(problem, flat[0].shape[1])
     if filled is None:
         return None
-    starts = [filled.shrink(flat, number) for number in range(WARM_UP_STARTS)]
-    end, cost = _solve_from_best(filled.problem, starts)
-    if not cost < filled.problem.zero_cost:
+    draws = [partial(filled.shrink, flat, number) for number in range(WARM_UP_STARTS)]
+    end = solve_from_best(filled.problem, draws, flat[0].shape[1], WARM_UP_SWEEPS, WARM_UP_TOL)
+    if not end.costs[-1] < filled.problem.zero_cost:
         return None
-    flat[:] = filled.expand(end)
+    flat[:] = filled.expand(end.flat)
     return [position for position in range(len(flat)) if position != filled.longest]
 
 
-def _solve_from_best(problem: Problem, starts: list[list[Array]]) -> tuple[list[Array], float]:
-    """Solve a small problem from the best of some starts; return the factors and their cost."""
-    rank, counts = starts[0][0].shape[1], (WARM_UP_TRIAL.max_iter, WARM_UP_REST.max_iter)
-    if _compiled.suits(problem, rank):
-        limits = limits_for(problem, WARM_UP_REST, rank)
-        end, cost = _compiled.sweep_from_best(problem, starts, counts, limits)
+def solve_from_best(
+    problem: Problem,
+    draws: Sequence[Callable[[], list[Array]]],
+    rank: int,
+    counts: tuple[int, int],
+    tol: float,
+    coupled: Problem | None = None,
+) -> Solution:
+    """Sweep from the best of several starts.
+
+    ``counts`` are the sweeps from each start, by which the best is chosen, and those that follow.
+    If the problem is the tensor of a ``coupled`` one, their layouts are shared.
+
+    >>> from scoup.coupled import CoupledData
+    >>> draws = [lambda: [np.ones((2, 1)) for _ in range(3)]] * 2
+    >>> solve_from_best(Problem.of(CoupledData(np.ones((2, 2, 2)))), draws, 1, (1, 9), 1e-6).costs
+    [0.0]
+    """
+    trial, rest = (Stopping(count, tol) for count in counts)
+    known = [p for p in (coupled, problem) if p is not None and _compiled.suits(p, rank)]
+    if known:
+        flats, limits = [draw() for draw in draws], limits_for(problem, rest, rank)
+        alone = known[0] is coupled
+        end = _compiled.sweep_from_best(known[0], flats, counts, limits, tensor_alone=alone)
         if end is not None:
-            return end, cost
-    trials = [solve(problem, start, WARM_UP_TRIAL) for start in starts]
-    best = min(trials, key=lambda solution: solution.costs[-1])
-    solution = solve(problem, best.flat, WARM_UP_REST)
-    return solution.flat, solution.costs[-1]
+            return Solution(end[0], [end[1]], "")
+    # A lazy minimum: only the best so far and the start at hand are in memory.
+    trials = (solve(problem, draw(), trial) for draw in draws)
+    return solve(problem, min(trials, key=lambda solution: solution.costs[-1]).flat, rest)
 
 
 def improve_start(problem: Problem, flat: list[Array]) -> None:
