@@ -130,6 +130,7 @@ def _look(who: str) -> dict[str, Any]:
         "Default",
         "parafac",
         "compressed",
+        "race",
     )
     marker = next((n for n, kind in enumerate(kinds) if kind in who), -1) + 1
     line = (
