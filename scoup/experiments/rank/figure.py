@@ -123,6 +123,8 @@ def _core(axes: Axes, table: pd.DataFrame) -> None:
     else:
         why = "not defined: cells are missing, or the core is too large"
         axes.text(0.5, 0.5, why, ha="center", transform=axes.transAxes, fontsize=7)
+        ranks = sorted(table["rank"].dropna().unique())
+        axes.set_xlim(ranks[0] - 0.25, ranks[-1] + 0.25)  # as in the panels beside it
     degenerate = sorted(
         table[(table.name == "triple_cosine") & (table.value <= DEGENERATE_COSINE)]["rank"].unique()
     )
