@@ -286,7 +286,9 @@ def memory(peer: str, name: str, rank: int) -> Run:
     def run() -> dict[str, float]:
         before = resident_bytes()
         solve: Any = (
-            _genten(name, rank, "MttkrpSingle") if peer == "genten" else PEERS[peer](name, rank)
+            _genten(name, rank, "MttkrpSingle", True)
+            if peer == "genten"
+            else PEERS[peer](name, rank)
         )
         forget_peak()
         begin = time.perf_counter()

@@ -206,6 +206,14 @@ def test_selected_cells_are_those_of_numpy_on_any_number_of_threads():
         assert same_bytes(lambda number=number: select()[number])
 
 
+def test_a_product_in_place_has_the_same_bytes():
+    rng = generator(0, "in place")
+    rows, square = rng.standard_normal((9_000, 9)), rng.standard_normal((9, 9))
+    expected = kernels.product(rows, square)
+    assert kernels.product(rows, square, in_place=True) is rows
+    assert rows.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("count", [0, 1, 700, 150_000])
 def test_aligned_rows_are_added_as_numpy_adds_them(count, dtype):

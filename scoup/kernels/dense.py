@@ -67,11 +67,10 @@ def contract(tensor: Array, factor: Array) -> Array:
     return parts[0] if len(parts) == 1 else parts.sum(axis=0)
 
 
-def spread(tensor: Array, kernel: Array, out: Array | None = None) -> Array:
+def spread(tensor: Array, kernel: Array) -> Array:
     """Multiply the outer modes of (pre, n, post) by (pre, post, F), giving (n, F).
 
-    ``R[j, f] = sum_{p, q} X[p, j, q] K[p, q, f]``, written to ``out`` if passed, which may be the
-    tensor if that has one slab and F columns: rows are read before they are written.
+    ``R[j, f] = sum_{p, q} X[p, j, q] K[p, q, f]``
 
     >>> spread(np.ones((1, 2, 1)), np.full((1, 1, 1), 3.0)).tolist()
     [[3.0], [3.0]]
@@ -79,9 +78,13 @@ def spread(tensor: Array, kernel: Array, out: Array | None = None) -> Array:
     pre, n, post = tensor.shape
     if post == 1 and pre > 1:
         return contract(tensor.reshape(1, pre, n), np.asarray(kernel)[:, 0])[0]
+    return _spread_to(tensor, kernel, np.empty((n, np.shape(kernel)[2]), tensor.dtype))
+
+
+def _spread_to(tensor: Array, kernel: Array, out: Array) -> Array:
+    """Write the result to ``out``, which a tensor of one slab may be: rows are read before."""
     cells, rows = read_only(tensor), padded(kernel, tensor.dtype)
-    out = np.empty((n, np.shape(kernel)[2]), tensor.dtype) if out is None else out
-    cuts = cuts_for(n, tensor.size, 4)
+    cuts = cuts_for(len(out), tensor.size, 4)
     run_chunks(
         cuts.size - 1,
         lambda a, b: spread_rows(cuts[a], cuts[b], cells, rows, out, 0),
@@ -91,14 +94,15 @@ def spread(tensor: Array, kernel: Array, out: Array | None = None) -> Array:
 
 
 def product(rows: Array, square: Array, in_place: bool = False) -> Array:
-    """Multiply a tall matrix (n, F) by a small one (F, F), if it is large ``in_place``.
+    """Multiply a tall matrix (n, F) by a small one (F, G); a large one ``in_place`` by (F, F).
 
     >>> product(np.ones((2, 2)), np.array([[1.0, 0.0], [2.0, 5.0]])).tolist()
     [[3.0, 5.0], [3.0, 5.0]]
     """
     if rows.size < MIN_PASS_NUMBERS:
         return rows @ square
-    return spread(rows[None], np.asarray(square)[None], rows if in_place else None)
+    out = rows if in_place else np.empty((len(rows), square.shape[1]), rows.dtype)
+    return _spread_to(rows[None], square[None], out)
 
 
 def gram(factor: Array) -> Array:
